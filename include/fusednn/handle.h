@@ -1,0 +1,21 @@
+#pragma once
+
+#include <fusednn/error.h>
+
+FUSEDNN_BEGIN_NAMESPACE
+
+/// One device with the stream that work is enqueued on. A handle may be used by one thread at a time; plans may be
+/// executed from any number of threads, each with its own handle.
+using handle_t = struct handle_impl*;
+
+/// Creates a handle for device number `ordinal` of kind `device`. HANDLE_ERROR where the device does not exist or
+/// the headers and the loaded library differ in version; `*handle` is then null.
+FUSEDNN_EXPORT error_t create(handle_t* handle, Device device = Device::AUTO, int ordinal = 0);
+/// Destroys a handle; null is allowed.
+FUSEDNN_EXPORT error_t destroy(handle_t handle);
+/// Sets the stream (a CUstream; ignored by the CPU, which runs in the calling thread).
+FUSEDNN_EXPORT error_t set_stream(handle_t handle, void* stream);
+FUSEDNN_EXPORT error_t get_stream(handle_t handle, void** stream);
+FUSEDNN_EXPORT error_t get_device(handle_t handle, Device* device, int* ordinal);
+
+FUSEDNN_END_NAMESPACE
