@@ -1,0 +1,30 @@
+# System packages only; nothing is downloaded.
+
+find_package(fmt REQUIRED)
+find_package(nlohmann_json 3.10 REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+
+# Linking OneDNN::OneDNN also defines FUSEDNN_HAVE_ONEDNN.
+if(FUSEDNN_ONEDNN)
+  find_package(OneDNN QUIET)
+endif()
+if(FUSEDNN_ONEDNN AND OneDNN_FOUND)
+  set(FUSEDNN_HAVE_ONEDNN ON)
+  message(STATUS "oneDNN ${OneDNN_VERSION}: ${OneDNN_LIBRARY}")
+else()
+  set(FUSEDNN_HAVE_ONEDNN OFF)
+  message(STATUS "oneDNN: not used; the CPU engine runs on its own loops")
+endif()
+
+if(FUSEDNN_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
+if(FUSEDNN_TOOLS)
+  find_package(CLI11 REQUIRED)
+endif()
+if(FUSEDNN_BENCH)
+  find_package(benchmark REQUIRED)
+endif()
