@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <string>
 #include <vector>
 
 namespace fusednn {
@@ -65,15 +64,7 @@ class Narrow : public ::testing::Test {
   }
 };
 using NarrowTypes = ::testing::Types<half_t, bfloat16_t, fp8_e4m3_t, fp8_e5m2_t>;
-
-struct NarrowName {
-  template <class T>
-  static std::string GetName(int) {
-    constexpr Model model = ModelOf<T>::model;
-    return "e" + std::to_string(model.exponent_bits) + "m" + std::to_string(model.significand_bits);
-  }
-};
-TYPED_TEST_SUITE(Narrow, NarrowTypes, NarrowName);
+TYPED_TEST_SUITE(Narrow, NarrowTypes);
 
 // Judges round_to from one source type at `x`, for both signs; `expected` is the positive pattern.
 template <class T, class R>
