@@ -20,8 +20,11 @@ Graph make_graph() {
       .set_io_data_type(DataType_t::BFLOAT16)
       .set_intermediate_data_type(DataType_t::FLOAT)
       .set_compute_data_type(DataType_t::FLOAT);
-  auto x = graph.tensor(
-      Tensor_attributes().set_name("x").set_uid(X).set_dim({1, rows, width}).set_stride({rows * width, width, 1}));
+  auto x = graph.tensor(Tensor_attributes()
+                            .set_name("x")
+                            .set_uid(X)
+                            .set_dim({1, rows, width})
+                            .set_stride({rows * width, width, 1}));
   // The dims of scale and bias say what is normalised: here each row over its columns.
   const auto per_column = Tensor_attributes()
                               .set_dim({1, 1, width})
@@ -36,7 +39,10 @@ Graph make_graph() {
                                                      .set_epsilon(1e-5f));
   y->set_name("y").set_uid(Y).set_output(true);
   mean->set_name("mean").set_uid(MEAN).set_output(true).set_data_type(DataType_t::FLOAT);
-  inv_variance->set_name("inv_variance").set_uid(INV_VARIANCE).set_output(true).set_data_type(DataType_t::FLOAT);
+  inv_variance->set_name("inv_variance")
+      .set_uid(INV_VARIANCE)
+      .set_output(true)
+      .set_data_type(DataType_t::FLOAT);
   return graph;
 }
 

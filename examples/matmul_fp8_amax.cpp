@@ -1,5 +1,5 @@
-// A quantised linear layer: fp8 operands, their scales, bias and relu, the largest magnitude of the result for the
-// next scale, and the result itself scaled into fp8.
+// A quantised linear layer: fp8 operands, their scales, bias and relu, the largest magnitude of the result
+// for the next scale, and the result itself scaled into fp8.
 //   matmul_fp8_amax           runs it on random data and compares with the reference
 //   matmul_fp8_amax --json    prints the graph: the text of graphs/matmul_fp8_amax.json
 

@@ -52,7 +52,8 @@ inline int compare_with_reference(fusednn::handle_t handle, const fusednn::graph
   return report.matches ? 0 : 1;
 }
 
-// Main function of a program that shows one graph: runs it, or prints it as validation completes it for `--json`.
+// Main function of a program that shows one graph: runs it, or prints it as validation completes it for
+// `--json`.
 inline int graph_program(int argc, char** argv, fusednn::graph::Graph (*make_graph)(), int (*run)()) {
   return guarded([&] {
     if (argc == 1) return run();

@@ -61,7 +61,8 @@ const json& member(const json& entry, const char* key, const std::string& name) 
   return *found;
 }
 
-SafeTensor parse_tensor(const std::string& name, const json& entry, const std::byte* data, uint64_t data_size) {
+SafeTensor parse_tensor(const std::string& name, const json& entry, const std::byte* data,
+                        uint64_t data_size) {
   SafeTensor tensor;
   const json& dtype = member(entry, "dtype", name);
   if (!dtype.is_string()) fail("dtype of tensor " + name + " is not a string");
@@ -169,7 +170,8 @@ void SafetensorsFile::parse() {
          " bytes after the length field (limit " + std::to_string(largest_header) + ")");
   }
   const std::byte* header_text = bytes + length_field_size;
-  const json header = parse_header(reinterpret_cast<const char*>(header_text), static_cast<size_t>(header_size));
+  const json header =
+      parse_header(reinterpret_cast<const char*>(header_text), static_cast<size_t>(header_size));
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
     tensors_.emplace(name, parse_tensor(name, entry, header_text + header_size, available - header_size));

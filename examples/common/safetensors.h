@@ -16,8 +16,9 @@ struct SafeTensor {
   size_t size_in_bytes = 0;
 };
 
-// A .safetensors file mapped read-only. Whatever the file holds, the constructor either proves that every tensor
-// lies inside it with the size that its shape and type ask for, or throws std::runtime_error saying what is wrong.
+// A .safetensors file mapped read-only. Whatever the file holds, the constructor either proves that every
+// tensor lies inside it with the size that its shape and type ask for, or throws std::runtime_error saying
+// what is wrong.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);

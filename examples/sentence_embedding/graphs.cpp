@@ -21,8 +21,11 @@ Graph empty_graph(const char* name, DataType_t io) {
 }
 
 Tensor_attributes matrix(const char* name, int64_t uid, int64_t rows, int64_t columns) {
-  return Tensor_attributes().set_name(name).set_uid(uid).set_dim({1, rows, columns}).set_stride(
-      {rows * columns, columns, 1});
+  return Tensor_attributes()
+      .set_name(name)
+      .set_uid(uid)
+      .set_dim({1, rows, columns})
+      .set_stride({rows * columns, columns, 1});
 }
 
 Tensor_attributes float_row(const char* name, int64_t uid, int64_t columns) {
@@ -73,7 +76,9 @@ Graph attention_graph(DataType_t io, int64_t batch, int64_t length, int64_t head
                                 .set_seq_len_q(lengths)
                                 .set_seq_len_kv(lengths)
                                 .set_generate_stats(false));
-  *outputs[0] = part("o", AttentionUid::O, heads * width).set_output(true);
+  const int64_t row_size = heads * width;
+  outputs[0]->set_name("o").set_uid(AttentionUid::O).set_output(true);
+  outputs[0]->set_stride({length * row_size, width, row_size, 1});
   return graph;
 }
 
@@ -83,8 +88,8 @@ Graph add_norm_graph(DataType_t io, int64_t rows, int64_t width, float epsilon) 
   auto residual = graph.tensor(matrix("residual", AddNormUid::RESIDUAL, rows, width));
   auto scale = graph.tensor(float_row("scale", AddNormUid::SCALE, width));
   auto bias = graph.tensor(float_row("bias", AddNormUid::BIAS, width));
-  auto sum = graph.pointwise(x, residual,
-                             Pointwise_attributes().set_name("add").set_mode(fe::PointwiseMode_t::ADD));
+  auto sum =
+      graph.pointwise(x, residual, Pointwise_attributes().set_name("add").set_mode(fe::PointwiseMode_t::ADD));
   auto outputs = graph.layernorm(sum, scale, bias,
                                  fe::graph::Layernorm_attributes()
                                      .set_name("norm")

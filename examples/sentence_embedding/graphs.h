@@ -25,8 +25,8 @@ enum class Activation { NONE, GELU };
 fusednn::graph::Graph linear_graph(fusednn::DataType_t io, int64_t rows, int64_t inputs, int64_t outputs,
                                    Activation activation);
 
-// Attention of every head over the first LENGTHS[b] rows of its sentence. Q, K and V are thirds of the rows of one
-// packed [batch, length, 3 * heads * width] matrix; O is [batch, length, heads * width].
+// Attention of every head over the first LENGTHS[b] rows of its sentence. Q, K and V are thirds of the rows
+// of one packed [batch, length, 3 * heads * width] matrix; O is [batch, length, heads * width].
 fusednn::graph::Graph attention_graph(fusednn::DataType_t io, int64_t batch, int64_t length, int64_t heads,
                                       int64_t width);
 

@@ -1,10 +1,11 @@
-// Embeds a dozen sentences with all-MiniLM-L6-v2, prints how similar they are and what each graph cost, and compares
-// the similarities with a table made by an independent implementation (make_reference.py).
+// Embeds a dozen sentences with all-MiniLM-L6-v2, prints how similar they are and what each graph cost, and
+// compares the similarities with a table made by an independent implementation (make_reference.py).
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -30,7 +31,8 @@ struct Options {
 };
 
 const char* usage =
-    "usage: sentence_embedding [--model DIR] [--dtype float32|bfloat16] [--device cpu] [--rounds N] [--json]\n"
+    "usage: sentence_embedding [--model DIR] [--dtype float32|bfloat16] [--device cpu] [--rounds N] "
+    "[--json]\n"
     "  --model DIR  folder that scripts/fetch_model.sh fills (default build/model)\n"
     "  --rounds N   timed passes (default 20)\n"
     "  --json       one line of JSON for other programs\n"
@@ -144,8 +146,8 @@ void print_times(const Measurement& measurement) {
     std::printf("%-11s %5d %11.3f  %s\n", time.graph.c_str(), time.calls, spent, time.plan.c_str());
   }
   std::printf("%-11s %5s %11.3f\n", "the rest", "", rest);
-  std::printf("%-11s %5s %11.3f  median of %zu passes\n\n", "whole pass", "", median(measurement.milliseconds),
-              measurement.milliseconds.size());
+  std::printf("%-11s %5s %11.3f  median of %zu passes\n\n", "whole pass", "",
+              median(measurement.milliseconds), measurement.milliseconds.size());
 }
 
 json to_json(const Measurement& measurement) {
@@ -183,11 +185,12 @@ int run(const Options& options) {
   const char* dtype = narrow ? "bfloat16" : "float32";
   if (options.json) {
     json result = to_json(measurement);
-    result.update({{"dtype", dtype}, {"difference", difference}, {"limit", limit}, {"correct", difference <= limit}});
+    result.update(
+        {{"dtype", dtype}, {"difference", difference}, {"limit", limit}, {"correct", difference <= limit}});
     std::printf("%s\n", result.dump().c_str());
   } else {
-    std::printf("all-MiniLM-L6-v2 on the CPU in %s: %zu sentences padded to %zu tokens\n\n", dtype, token_ids.size(),
-                length);
+    std::printf("all-MiniLM-L6-v2 on the CPU in %s: %zu sentences padded to %zu tokens\n\n", dtype,
+                token_ids.size(), length);
     print_table(table, tokens.at("sentences").get<std::vector<std::string>>());
     print_times(measurement);
     std::printf("largest difference from the reference table: %.2g (limit %g): %s\n", difference, limit,
