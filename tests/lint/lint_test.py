@@ -48,6 +48,16 @@ class Layers(Tree):
         self.room("target/t.cpp", '"ir/g.h"')
         self.expect(tree.check_layers, "base (level 0) may not include ir", "target (level 1) may not include ir")
 
+    def test_low_rooms_do_not_see_the_facade(self):
+        self.room("ir/g.h", "<fusednn/attributes.h>", "<fusednn/graph.h>")
+        self.room("frontend/f.cpp", "<fusednn/graph.h>")
+        self.expect(tree.check_layers, "<fusednn/graph.h>")
+
+    def test_kernels_that_the_host_compiles(self):
+        self.write("kernels/math/m.h", '#include "abi/a.h"\n#include "ptx/mma.h"\n')
+        self.write("kernels/tile/t.h", '#include "ptx/mma.h"\n')
+        self.expect(tree.check_layers, "kernels/math/m.h")
+
     def test_engines_do_not_include_one_another(self):
         self.room("engines/cpu/e.h")
         self.room("engines/cuda/norm/n.h")

@@ -25,6 +25,15 @@ LEVELS = {
 # The parts of kernels/ that the host compiles too, and the lowest level that may use them.
 HOST_KERNELS = {"abi": 2, "math": 0}
 
+# The lowest level that may see a public header; those not named here are plain vocabulary, for every room.
+PUBLIC_FLOOR = {
+    "fusednn/tensor.h": 1,
+    "fusednn/attributes.h": 1,
+    "fusednn/handle.h": 6,
+    "fusednn/graph.h": 8,
+    "fusednn.h": 8,
+}
+
 # Libraries kept inside the rooms and clients named.
 PRIVATE_LIBRARIES = {
     re.compile(r"nlohmann/"): ("src/serial", "tools", "tests", "examples"),
@@ -103,6 +112,8 @@ def check_layers(root):
                 for library, homes in PRIVATE_LIBRARIES.items():
                     if library.match(target) and not any(where.is_relative_to(home) for home in homes):
                         finding = f"<{target}> belongs to {', '.join(homes)}"
+                if top == "src" and LEVELS.get(room_of(where.relative_to("src")), 0) < PUBLIC_FLOOR.get(target, 0):
+                    finding = f"<{target}>: this room is too low to see it"
                 if top == "include" and not finding and "compat" not in where.parts:
                     if "/" in target and not target.startswith("fusednn/"):
                         finding = f"<{target}>: public headers stand on the standard library alone"
@@ -110,6 +121,9 @@ def check_layers(root):
                         finding = f"<{target}> costs every user of the public headers"
             elif top == "include":
                 finding = f'"{target}": public headers include one another as <fusednn/...>'
+            elif top == "kernels":
+                if where.parts[1] in HOST_KERNELS and Path(target).parts[0] not in HOST_KERNELS:
+                    finding = f'"{target}": the host compiles kernels/{where.parts[1]} too, so it stands on abi and math'
             elif top == "src":
                 finding = check_room_include(root, path, target)
             elif public_only and not any((base / target).exists() for base in (path.parent, root / top)):
