@@ -188,7 +188,7 @@ class FUSEDNN_EXPORT Graph {
 
 }  // namespace graph
 
-/// Receives each log line with its level (0 error, 1 warning, 2 info, 3 trace); null restores standard error.
+/// Receives each log line with its level (1 error, 2 information, 3 debugging); null restores the default sink.
 using log_callback_t = void (*)(int level, char const* line, void* user);
 FUSEDNN_EXPORT void set_log_callback_ext(log_callback_t callback, void* user);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fusednn/error.h>
+#include <fusednn/version.h>
 
 FUSEDNN_BEGIN_NAMESPACE
 
@@ -8,9 +9,15 @@ FUSEDNN_BEGIN_NAMESPACE
 /// executed from any number of threads, each with its own handle.
 using handle_t = struct handle_impl*;
 
+namespace detail {
+FUSEDNN_EXPORT error_t create_checked(handle_t* handle, Device device, int ordinal, int header_version);
+}
+
 /// Creates a handle for device number `ordinal` of kind `device`. HANDLE_ERROR where the device does not exist or
 /// the headers and the loaded library differ in version; `*handle` is then null.
-FUSEDNN_EXPORT error_t create(handle_t* handle, Device device = Device::AUTO, int ordinal = 0);
+inline error_t create(handle_t* handle, Device device = Device::AUTO, int ordinal = 0) {
+  return detail::create_checked(handle, device, ordinal, FUSEDNN_VERSION);
+}
 /// Destroys a handle; null is allowed.
 FUSEDNN_EXPORT error_t destroy(handle_t handle);
 /// Sets the stream (a CUstream; ignored by the CPU, which runs in the calling thread).

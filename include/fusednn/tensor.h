@@ -98,13 +98,19 @@ class Tensor_attributes {
   Tensor_attributes& set_is_pass_by_value(bool value) { return pass_by_value_ = value, *this; }
   std::optional<Scalar_value> get_pass_by_value() const { return value_; }
 
-  /// Bakes the value into plans; the tensor then has no place in the variant pack.
-  Tensor_attributes& set_compile_time_constant(Scalar_value value) {
+  /// A pass-by-value scalar with a value that an execute may replace through the variant pack.
+  Tensor_attributes& set_pass_by_value(Scalar_value value) {
     value_ = value;
     data_type_ = value.type;
-    pass_by_value_ = compile_time_constant_ = true;
+    pass_by_value_ = true;
     if (dim_.empty()) dim_ = stride_ = {1};
     return *this;
+  }
+
+  /// Bakes the value into plans; the tensor then has no place in the variant pack.
+  Tensor_attributes& set_compile_time_constant(Scalar_value value) {
+    compile_time_constant_ = true;
+    return set_pass_by_value(value);
   }
   bool get_is_compile_time_constant() const { return compile_time_constant_; }
   /// A pass-by-value scalar whose value may be changed through the variant pack at each execute.

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <fusednn/enums.h>
+
+#include <string_view>
+
+// Every reason for which fuseDNN turns something down, one row each: the rule's identifier, whose fault it is, the
+// code the public API reports, and the rule in words. A refusal names its row, so that messages, `explain` and the
+// tests speak of the same thing; a row that no test fires fails the suite.
+
+namespace fusednn::base {
+
+/// Whose fault it is: the caller's, a limit of ours, the machine's (driver, compiler, file), or a bug of ours.
+enum class ErrorKind { invalid, unsupported, failed, internal };
+
+// X(identifier, kind, public code, rule)
+#define FUSEDNN_RULES(X)                                                                                          \
+  /* Graph */                                                                                                     \
+  X(graph_empty, invalid, INVALID_VALUE, "a graph holds at least one operation")                                  \
+  X(graph_not_validated, invalid, INVALID_VALUE, "the graph must have passed validate()")                         \
+  X(graph_cycle, invalid, INVALID_VALUE, "a tensor must not depend on itself")                                    \
+  X(graph_two_writers, invalid, INVALID_VALUE, "a tensor is written by one operation only")                       \
+  X(graph_duplicate_uid, invalid, INVALID_VALUE, "uids of different tensors differ")                              \
+  X(graph_foreign_tensor, invalid, INVALID_VALUE, "a node takes tensors that are not null")                       \
+  X(graph_override_shape, unsupported, GRAPH_NOT_SUPPORTED, "shapes overridden at execute need an engine that takes them") \
+  X(graph_unknown_uid, invalid, INVALID_VALUE, "the uid belongs to a tensor of the graph")                        \
+  /* Tensors */                                                                                                   \
+  X(tensor_no_dtype, invalid, ATTRIBUTE_NOT_SET, "a tensor has a data type, of its own or from the graph")        \
+  X(tensor_no_dims, invalid, ATTRIBUTE_NOT_SET, "an input has dims")                                              \
+  X(tensor_no_strides, invalid, ATTRIBUTE_NOT_SET, "an input has strides")                                        \
+  X(tensor_strides_without_dims, invalid, ATTRIBUTE_NOT_SET, "strides are given together with dims")              \
+  X(tensor_rank, invalid, INVALID_VALUE, "a tensor has 1 to 8 dims and one stride per dim")                       \
+  X(tensor_negative_dim, invalid, INVALID_VALUE, "dims are at least 0")                                           \
+  X(tensor_negative_stride, invalid, INVALID_VALUE, "strides are at least 0")                                     \
+  X(tensor_overflow, invalid, INVALID_VALUE, "element counts and byte offsets fit in 63 bits")                    \
+  X(tensor_output_overlap, invalid, INVALID_VALUE, "two elements of an output never share an address")            \
+  X(tensor_virtual_scalar, invalid, INVALID_VALUE, "a tensor is virtual or passed by value, not both")            \
+  X(tensor_virtual_input, invalid, INVALID_VALUE, "a virtual tensor is written by an operation")                  \
+  X(tensor_scalar_output, invalid, INVALID_VALUE, "an operation does not write a tensor passed by value")         \
+  X(tensor_scalar_volume, invalid, INVALID_VALUE, "a tensor passed by value has one element")                     \
+  X(tensor_constant_without_value, invalid, ATTRIBUTE_NOT_SET, "a compile-time constant has a value")             \
+  X(tensor_scalar_dtype, invalid, INVALID_VALUE, "a scalar's value has its tensor's type")                        \
+  X(tensor_alignment, invalid, INVALID_VALUE, "an alignment is a power of two")                                   \
+  X(tensor_ragged_dtype, invalid, INVALID_VALUE, "ragged offsets are INT32 or INT64")                             \
+  X(tensor_dtype_unsupported, unsupported, GRAPH_NOT_SUPPORTED, "the data type has an engine that stores it")     \
+  X(tensor_vectorized_unsupported, unsupported, GRAPH_NOT_SUPPORTED, "the tensor is not packed in vectors or reordered") \
+  /* Nodes */                                                                                                     \
+  X(node_no_compute_type, invalid, ATTRIBUTE_NOT_SET, "a node has a compute type, of its own or from the graph")  \
+  X(node_compute_type, unsupported, GRAPH_NOT_SUPPORTED, "compute types are FLOAT, DOUBLE and INT32")             \
+  X(node_missing_input, invalid, ATTRIBUTE_NOT_SET, "a required input is given")                                  \
+  X(node_unknown_port, invalid, INVALID_VALUE, "an operation has the named port")                                 \
+  X(node_unknown_attribute, invalid, INVALID_VALUE, "an operation has the named attribute")                       \
+  X(node_attribute_type, invalid, INVALID_VALUE, "an attribute's value has the type of its row")                  \
+  X(node_missing_attribute, invalid, ATTRIBUTE_NOT_SET, "a required attribute is set")                            \
+  X(node_output_dims, invalid, INVALID_VALUE, "an output's dims are those the operation implies")                 \
+  /* Engines, plans */                                                                                            \
+  X(plan_handle, invalid, HANDLE_ERROR, "a handle is not null")                                                   \
+  X(plan_device_properties, invalid, ATTRIBUTE_NOT_SET, "a build without a handle has device properties")         \
+  X(plan_stage, invalid, GRAPH_EXECUTION_PLAN_CREATION_FAILED, "the calls of the life cycle come in order")       \
+  X(plan_index, invalid, INVALID_VALUE, "a plan index is below the number of plans")                              \
+  X(plan_not_built, invalid, GRAPH_EXECUTION_FAILED, "a plan is built before it is executed")                     \
+  X(plan_barred, unsupported, GRAPH_EXECUTION_PLAN_CREATION_FAILED, "the plan was not taken out by a filter")     \
+  X(plan_none, unsupported, GRAPH_NOT_SUPPORTED, "an engine supports the graph")                                  \
+  X(plan_engine_id, invalid, INVALID_VALUE, "the engine exists")                                                  \
+  X(plan_engine_refuses, unsupported, GRAPH_NOT_SUPPORTED, "the requested engine supports the graph")             \
+  X(plan_knob, invalid, INVALID_VALUE, "a knob is one the engine has, at one of its legal values")                \
+  X(plan_overflow, unsupported, GRAPH_NOT_SUPPORTED, "workspace sizes fit in 63 bits")                            \
+  X(engine_ragged, unsupported, GRAPH_NOT_SUPPORTED, "the engine takes tensors without ragged offsets")           \
+  X(engine_operation, unsupported, GRAPH_NOT_SUPPORTED, "the engine implements the operation")                    \
+  X(engine_dtype, unsupported, GRAPH_NOT_SUPPORTED, "the engine implements the data type for the operation")      \
+  X(execute_missing_pointer, invalid, INVALID_VARIANT_PACK, "the variant pack holds a pointer for every tensor")  \
+  X(execute_null_pointer, invalid, INVALID_VARIANT_PACK, "a bound pointer is not null")                           \
+  X(execute_count, invalid, INVALID_VARIANT_PACK, "as many pointers are given as the graph has bound tensors")    \
+  X(execute_alignment, invalid, INVALID_VARIANT_PACK, "a bound pointer has its tensor's alignment, or its type's size where that is less") \
+  X(execute_workspace, invalid, INVALID_VARIANT_PACK, "a plan that needs workspace is given one")                 \
+  X(execute_device, invalid, INVALID_CUDA_DEVICE, "a plan runs on the device it was built for")                   \
+  X(handle_device, unsupported, HANDLE_ERROR, "the device exists on this machine and has an engine")              \
+  X(handle_version, invalid, HANDLE_ERROR, "headers and library have the same version")                           \
+  /* Operations: see src/ops/rows */                                                                              \
+  X(matmul_rank, invalid, INVALID_VALUE, "A and B have the same rank, 3 or more")                                 \
+  X(matmul_inner_dim, invalid, INVALID_VALUE, "the last dim of A equals the second last dim of B")                \
+  X(matmul_batch, invalid, INVALID_VALUE, "batch dims of A and B are equal, or one of them is 1")                 \
+  X(matmul_override_unsupported, unsupported, GRAPH_NOT_SUPPORTED, "per-batch sizes of a matmul have an engine")  \
+  X(pointwise_mode, invalid, ATTRIBUTE_NOT_SET, "a pointwise node has a mode")                                    \
+  X(pointwise_arity, invalid, INVALID_VALUE, "a pointwise node has as many inputs as its mode takes")             \
+  X(pointwise_broadcast, invalid, SHAPE_DEDUCTION_FAILED, "dims of pointwise inputs are equal, or 1")             \
+  X(pointwise_axis, invalid, INVALID_VALUE, "GEN_INDEX has an axis below the rank")                               \
+  X(pointwise_parameter, invalid, INVALID_VALUE, "a parameter belongs to the node's mode")                        \
+  X(pointwise_clip_order, invalid, INVALID_VALUE, "the lower clip is not above the upper clip")                   \
+  X(pointwise_integer, unsupported, GRAPH_NOT_SUPPORTED, "the mode is defined for the integer compute type")
+
+enum class Rule {
+#define FUSEDNN_RULE_ID(id, kind, code, text) id,
+  FUSEDNN_RULES(FUSEDNN_RULE_ID)
+#undef FUSEDNN_RULE_ID
+};
+
+struct RuleRow {
+  std::string_view id;
+  ErrorKind kind;
+  error_code_t code;
+  std::string_view text;
+};
+
+inline constexpr RuleRow rule_table[] = {
+#define FUSEDNN_RULE_ROW(id, kind, code, text) {#id, ErrorKind::kind, error_code_t::code, text},
+    FUSEDNN_RULES(FUSEDNN_RULE_ROW)
+#undef FUSEDNN_RULE_ROW
+};
+
+inline constexpr RuleRow const& row(Rule rule) { return rule_table[static_cast<int>(rule)]; }
+
+constexpr std::string_view to_string(ErrorKind kind) {
+  constexpr std::string_view names[] = {"invalid", "unsupported", "failed", "internal"};
+  return names[static_cast<int>(kind)];
+}
+
+}  // namespace fusednn::base

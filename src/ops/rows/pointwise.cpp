@@ -1,0 +1,189 @@
+#include "ops/pointwise_table.h"
+#include "ops/rows/rows.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace fusednn::ops {
+
+namespace {
+
+using base::Rule;
+
+PointwiseMode_t mode_of(ir::Node const& node) { return node.attrs.get_enum<PointwiseMode_t>("mode"); }
+
+/// Broadcast dims of the inputs that are given; empty where they do not broadcast. Inputs of fewer dims (scalars of
+/// dims {1}) count as all ones.
+ir::Dims broadcast_dims(NodeContext& ctx) {
+  ir::Dims dims;
+  for (size_t i = 0; i < ctx.in_count(); ++i)
+    if (ctx.has_in(i) && ctx.in(i).dims.size() > dims.size()) dims.assign(ctx.in(i).dims.size(), 1);
+  for (size_t i = 0; i < ctx.in_count(); ++i) {
+    if (!ctx.has_in(i)) continue;
+    ir::Dims const& d = ctx.in(i).dims;
+    if (d == ir::Dims{1}) continue;
+    if (d.size() != dims.size()) return {};
+    for (size_t k = 0; k < dims.size(); ++k) {
+      if (d[k] != dims[k] && d[k] != 1 && dims[k] != 1) return {};
+      if (dims[k] == 1) dims[k] = d[k];
+    }
+  }
+  return dims;
+}
+
+void infer(NodeContext& ctx) {
+  ctx.infer_dims(0, broadcast_dims(ctx));
+  if (!ctx.has_out(0) || ctx.out(0).dims.empty()) return;
+  for (size_t i = 0; i < ctx.in_count(); ++i)
+    if (ctx.has_in(i) && ctx.in(i).dims == ctx.out(0).dims) return ctx.infer_strides(0, ctx.in(i));
+  if (ctx.has_in(0)) ctx.infer_strides(0, ctx.in(0));
+}
+
+void check(NodeContext& ctx) {
+  PointwiseMode_t const mode = mode_of(ctx.node());
+  PointwiseRow const& r = row(mode);
+  if (r.arity == 0) return ctx.fail(Rule::pointwise_mode, "", "mode is NOT_SET");
+  int given = 0;
+  for (size_t i = 0; i < ctx.in_count(); ++i) given += ctx.has_in(i);
+  if (given != r.arity)
+    return ctx.fail(Rule::pointwise_arity, "",
+                    fmt::format("{} inputs given, {} takes {}", given, base::to_string(mode), r.arity));
+  for (auto const& [name, value] : ctx.attrs().all()) {
+    if (name == "mode" || !ctx.attrs().is_set(name)) continue;
+    if (std::find(r.parameters.begin(), r.parameters.end(), name) == r.parameters.end())
+      ctx.fail(Rule::pointwise_parameter, "", fmt::format("'{}' is set, mode is {}", name, base::to_string(mode)));
+  }
+  auto lower = ctx.attrs().get_if<double>("relu_lower_clip"), upper = ctx.attrs().get_if<double>("relu_upper_clip");
+  if (upper && !(lower.value_or(0) <= *upper))
+    ctx.fail(Rule::pointwise_clip_order, "", fmt::format("lower {}, upper {}", lower.value_or(0), *upper));
+  if (ctx.node().compute == DataType_t::INT32 && !r.integer)
+    ctx.fail(Rule::pointwise_integer, "", fmt::format("{} in INT32", base::to_string(mode)));
+  ir::Dims const dims = broadcast_dims(ctx);
+  if (dims.empty()) {
+    std::string found;
+    for (size_t i = 0; i < ctx.in_count(); ++i)
+      if (ctx.has_in(i)) found += fmt::format("{}[{}]", i ? ", " : "dims ", fmt::join(ctx.in(i).dims, ","));
+    return ctx.fail(Rule::pointwise_broadcast, ctx.in(0).name, found);
+  }
+  if (mode == PointwiseMode_t::GEN_INDEX) {
+    auto axis = ctx.attrs().get_if<int64_t>("axis");
+    if (!axis || *axis < 0 || *axis >= static_cast<int64_t>(dims.size()))
+      ctx.fail(Rule::pointwise_axis, "",
+               axis ? fmt::format("axis {}, rank {}", *axis, dims.size()) : std::string("axis is not set"));
+  }
+  ctx.expect_dims(0, dims);
+}
+
+template <class R>
+PointwiseParams<R> params_of(ir::AttrSet const& attrs) {
+  PointwiseParams<R> p;
+  auto read = [&](std::string_view name, R& field, R otherwise) {
+    field = static_cast<R>(attrs.get_if<double>(name).value_or(static_cast<double>(otherwise)));
+  };
+  read("relu_lower_clip", p.relu_lower_clip, R(0));
+  read("relu_upper_clip", p.relu_upper_clip, std::numeric_limits<R>::infinity());
+  read("relu_lower_clip_slope", p.relu_lower_clip_slope, R(0));
+  read("swish_beta", p.swish_beta, R(1));
+  read("elu_alpha", p.elu_alpha, R(1));
+  read("softplus_beta", p.softplus_beta, R(1));
+  return p;
+}
+
+template <class R>
+R distance(R x, R y) {
+  if (x == y) return 0;
+  R d = std::fabs(x - y);
+  return std::isnan(d) ? std::numeric_limits<R>::infinity() : d;
+}
+
+/// The mode is evaluated at the operands and at the corners of their error boxes; the furthest corner bounds what the
+/// operands' errors bring in (exact for monotone modes, and safe about a smooth extremum, where a corner lies at least
+/// as far from the extremum as the centre does). An engine's own evaluation adds ulps * u * magnitude.
+template <class R>
+void reference(RefNode<R>& n) {
+  PointwiseMode_t const mode = mode_of(n.node);
+  PointwiseRow const& r = row(mode);
+  PointwiseParams<R> const p = params_of<R>(n.node.attrs);
+  PointwiseFns<R> const& fns = r.fns<R>();
+  RefTensor<R>& y = *n.out[0];
+  R const error = static_cast<R>(r.ulps) * n.unit();
+  R const underflow = n.unit() == 0 ? R(0) : static_cast<R>(r.ulps) * smallest_step<R>(n.node.compute);
+  bool const integer = n.node.compute == DataType_t::INT32;
+  ir::Dims strides[3];
+  for (int i = 0; i < r.arity; ++i) {
+    ir::Dims dims = n.in[static_cast<size_t>(i)]->dims;
+    if (dims.size() < y.dims.size()) dims.assign(y.dims.size(), 1);
+    strides[i] = broadcast_strides(dims, y.dims);
+  }
+  IndexWalk walk(y.dims);
+  int64_t const axis = mode == PointwiseMode_t::GEN_INDEX ? n.node.attrs.template get<int64_t>("axis") : 0;
+  for (size_t o = 0; o < y.size(); ++o, walk.next()) {
+    if (mode == PointwiseMode_t::GEN_INDEX) {
+      y.value[o] = static_cast<R>(walk.index()[static_cast<size_t>(axis)]);
+      continue;
+    }
+    R v[3] = {}, e[3] = {};
+    for (int i = 0; i < r.arity; ++i) {
+      size_t at = static_cast<size_t>(walk.offset(strides[i]));
+      v[i] = n.in[static_cast<size_t>(i)]->value[at];
+      e[i] = n.in[static_cast<size_t>(i)]->bound[at];
+    }
+    R const value = fns.value(p, v[0], v[1], v[2]);
+    R carried = 0;
+    for (int corner = 1; corner < 1 << (2 * r.arity); ++corner) {
+      // Two bits per operand: 1 adds its error, 2 subtracts it.
+      R x[3];
+      bool skip = false;
+      for (int i = 0; i < 3; ++i) {
+        int const sign = i < r.arity ? (corner >> (2 * i)) & 3 : 0;
+        skip = skip || sign == 3 || (sign != 0 && e[i] == 0);
+        x[i] = v[i] + (sign == 1 ? e[i] : sign == 2 ? -e[i] : R(0));
+      }
+      if (!skip) carried = std::max(carried, distance(fns.value(p, x[0], x[1], x[2]), value));
+    }
+    if (r.discontinuous && carried > 0) carried = std::numeric_limits<R>::infinity();
+    y.value[o] = integer ? wrap_int32(std::isnan(value) ? R(0) : value) : value;
+    R const own = error == 0 ? R(0) : error * fns.magnitude(p, v[0], v[1], v[2]) + underflow;
+    bool const exact = std::isnan(value) || (std::isinf(value) && carried == 0);
+    y.bound[o] = exact ? R(0) : carried + own;
+  }
+}
+
+constexpr Port inputs[] = {
+    {.name = "IN_0", .doc = "any dims"},
+    {.name = "IN_1", .doc = "broadcasts against IN_0", .kind = PortKind::optional},
+    {.name = "IN_2", .doc = "broadcasts against IN_0; the mask of BINARY_SELECT", .kind = PortKind::optional},
+};
+constexpr Port outputs[] = {{.name = "OUT_0", .doc = "broadcast dims; memory order of the first input of these dims"}};
+Attr const attrs[] = {
+    {.name = "mode", .type = AttrType::enumeration, .doc = "what is computed", .required = true,
+     .names = base::enum_names<PointwiseMode_t>},
+    {.name = "axis", .type = AttrType::integer, .doc = "axis whose index GEN_INDEX writes"},
+    {.name = "relu_lower_clip", .type = AttrType::real, .doc = "0 where unset"},
+    {.name = "relu_upper_clip", .type = AttrType::real, .doc = "infinity where unset"},
+    {.name = "relu_lower_clip_slope", .type = AttrType::real, .doc = "slope below the lower clip; 0 where unset"},
+    {.name = "elu_alpha", .type = AttrType::real, .doc = "1 where unset"},
+    {.name = "softplus_beta", .type = AttrType::real, .doc = "1 where unset"},
+    {.name = "swish_beta", .type = AttrType::real, .doc = "1 where unset"},
+};
+
+}  // namespace
+
+OpRow const pointwise_row = {
+    .kind = ir::OpKind::pointwise,
+    .tag = "POINTWISE",
+    .builder = "pointwise",
+    .doc = "OUT_0 = mode(IN_0, IN_1, IN_2) with numpy-style broadcast. Backward modes take (dy, x), x the input of the "
+           "forward mode. NaN in gives NaN out.",
+    .inputs = inputs,
+    .outputs = outputs,
+    .attrs = attrs,
+    .infer = infer,
+    .check = check,
+    .reference = FUSEDNN_REFERENCE(reference),
+};
+
+}  // namespace fusednn::ops

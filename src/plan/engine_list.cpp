@@ -1,0 +1,13 @@
+#include "plan/engine_list.h"
+
+#include "engines/cpu/engines.h"
+
+namespace fusednn::plan {
+
+std::span<engine::Engine const* const> engines_for(Device device) {
+  static engine::Engine const* const cpu[] = {&engines::cpu::reference_engine()};
+  if (device == Device::CPU) return cpu;
+  return {};
+}
+
+}  // namespace fusednn::plan
