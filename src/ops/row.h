@@ -26,7 +26,8 @@ struct Port {
   DataType_t default_dtype = DataType_t::NOT_SET;  ///< wins over the graph's io type; for statistics
 };
 
-enum class AttrType { boolean, integer, real, integers, enumeration };
+/// Pairs are held flat, {first, second, first, second, ...}, and written to JSON as [[first, second], ...].
+enum class AttrType { boolean, integer, real, integers, integer_pairs, enumeration };
 
 struct Attr {
   std::string_view name;  ///< also the JSON key

@@ -26,6 +26,10 @@ bool matches(AttrType type, ir::AttrValue const& value) {
     case AttrType::enumeration: return std::holds_alternative<int64_t>(value);
     case AttrType::real: return std::holds_alternative<double>(value);
     case AttrType::integers: return std::holds_alternative<std::vector<int64_t>>(value);
+    case AttrType::integer_pairs: {
+      auto const* list = std::get_if<std::vector<int64_t>>(&value);
+      return list && list->size() % 2 == 0;
+    }
   }
   return false;
 }
