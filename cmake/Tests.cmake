@@ -1,5 +1,17 @@
 include(GoogleTest)
 
+# gtest_discover_tests flattens lists, so labels are set by a script that ctest reads after its own.
+function(fusednn_label_tests target)
+  set(labels "${ARGN}")
+  set(script "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
+  file(CONFIGURE OUTPUT "${script}" @ONLY CONTENT [[
+foreach(test IN LISTS @target@_TESTS)
+  set_tests_properties("${test}" PROPERTIES LABELS "@labels@")
+endforeach()
+]])
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${script}")
+endfunction()
+
 # fusednn_test(NAME SOURCES <files> (ROOMS <rooms> | API) [PREFIX <p>] [LABELS <unit|graph|concurrency>] [LIBS ...])
 # Internal tests link the object libraries of the rooms named and of the rooms those use; an API test sees the
 # public headers and the shared library alone. ctest names are <PREFIX>.<Suite>.<Case>; PREFIX defaults to NAME.
@@ -30,7 +42,8 @@ function(fusednn_test name)
   gtest_discover_tests(${target}
     TEST_PREFIX "${arg_PREFIX}."
     DISCOVERY_TIMEOUT 120
-    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300)
+    PROPERTIES TIMEOUT 300)
+  fusednn_label_tests(${target} ${arg_LABELS})
   foreach(label IN LISTS arg_LABELS)
     if(NOT TARGET tests_${label})
       add_custom_target(tests_${label})

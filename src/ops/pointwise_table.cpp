@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <iterator>
-#include <limits>
 
 namespace fusednn::ops {
 
@@ -17,8 +16,6 @@ template <class R>
 constexpr R sqrt_2_over_pi = R(0.797884560802865355879892119868763737L);
 template <class R>
 constexpr R inv_sqrt_2pi = R(0.398942280401432677939946059934381868L);
-template <class R>
-constexpr R nan_of = std::numeric_limits<R>::quiet_NaN();
 
 template <class R>
 R sigmoid(R x) {
