@@ -87,7 +87,18 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(pointwise_axis, invalid, INVALID_VALUE, "GEN_INDEX has an axis below the rank")                               \
   X(pointwise_parameter, invalid, INVALID_VALUE, "a parameter belongs to the node's mode")                        \
   X(pointwise_clip_order, invalid, INVALID_VALUE, "the lower clip is not above the upper clip")                   \
-  X(pointwise_integer, unsupported, GRAPH_NOT_SUPPORTED, "the mode is defined for the integer compute type")
+  X(integer_compute, unsupported, GRAPH_NOT_SUPPORTED, "the operation in its mode is defined for the integer compute type") \
+  X(reduction_mode, invalid, ATTRIBUTE_NOT_SET, "a reduction has a mode")                                         \
+  X(reduction_dims, invalid, INVALID_VALUE, "each dim of a reduction's output is that of the input, or 1")        \
+  X(reshape_volume, invalid, INVALID_VALUE, "a reshape keeps the number of elements")                             \
+  X(reshape_stride, invalid, INVALID_VALUE, "a reshape's strides are those of its output")                        \
+  X(reshape_view, unsupported, GRAPH_NOT_SUPPORTED, "strides of a VIEW_ONLY reshape keep the elements in row-major order") \
+  X(transpose_permutation, invalid, INVALID_VALUE, "a permutation holds each axis once")                          \
+  X(slice_rank, invalid, INVALID_VALUE, "a slice has one range per dim, and one step per dim or none")            \
+  X(slice_range, invalid, INVALID_VALUE, "0 <= start <= limit <= dim, and a step is at least 1")                  \
+  X(concatenate_axis, invalid, INVALID_VALUE, "the axis is below the rank")                                       \
+  X(concatenate_dims, invalid, INVALID_VALUE, "concatenated tensors have equal dims but for the axis")            \
+  X(concatenate_in_place, invalid, INVALID_VALUE, "in_place_index is below the number of inputs")
 
 enum class Rule {
 #define FUSEDNN_RULE_ID(id, kind, code, text) id,

@@ -4,7 +4,12 @@
 // graphs that the library rewrote; users cannot name them.
 #define FUSEDNN_OP_KINDS(X) \
   X(matmul)                 \
-  X(pointwise)
+  X(pointwise)              \
+  X(reduction)              \
+  X(reshape)                \
+  X(transpose)              \
+  X(slice)                  \
+  X(concatenate)
 
 namespace fusednn::ir {
 

@@ -17,6 +17,11 @@ R smallest_step(DataType_t dtype) {
 }
 
 template <class R>
+R largest(DataType_t dtype) {
+  return static_cast<R>(type_info(dtype)->limits.max);
+}
+
+template <class R>
 R round_value(DataType_t dtype, R value) {
   return visit_storage_type(dtype, [&](auto type) {
     using T = typename decltype(type)::type;
@@ -95,6 +100,7 @@ ir::Dims broadcast_strides(ir::Dims const& dims, ir::Dims const& space) {
 #define FUSEDNN_INSTANTIATE(R)                                \
   template R unit_roundoff<R>(DataType_t);                    \
   template R smallest_step<R>(DataType_t);                    \
+  template R largest<R>(DataType_t);                          \
   template R round_value<R>(DataType_t, R);                   \
   template void round_interval<R>(DataType_t, R&, R&);        \
   template RefTensor<R> load<R>(ir::Tensor const&, void const*); \

@@ -35,6 +35,10 @@ R unit_roundoff(DataType_t dtype);
 template <class R>
 R smallest_step(DataType_t dtype);
 
+/// Largest finite value of a type.
+template <class R>
+R largest(DataType_t dtype);
+
 /// Rounds one value to a storage type, once, by the type's own rules (ties to even; saturation where the type
 /// saturates).
 template <class R>

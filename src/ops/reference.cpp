@@ -21,7 +21,7 @@ bool needs_long_double(ir::OpGraph const& graph) {
 /// A value beyond the compute type's range has become infinite in an engine before it is stored.
 template <class R>
 void overflow_in(DataType_t compute, RefTensor<R>& t) {
-  R const max = static_cast<R>(type_info(compute)->limits.max);
+  R const max = largest<R>(compute);
   for (size_t i = 0; i < t.size(); ++i)
     if (std::fabs(t.value[i]) + t.bound[i] > max) round_interval(compute, t.value[i], t.bound[i]);
 }
@@ -60,7 +60,7 @@ std::vector<RefOutput> run(ir::OpGraph const& graph, TensorMemory const& memory)
       bool const produced = graph.producer(id) >= 0;
       RefTensor<R>& source = tensors[static_cast<size_t>(id)];
       converted[port] = produced ? source : load_input<R>(tensor, memory(id));
-      if (r.input_port(port)->role == PortRole::data) round_tensor(node.compute, converted[port]);
+      if (!r.moves_data && r.input_port(port)->role == PortRole::data) round_tensor(node.compute, converted[port]);
       if (--uses[static_cast<size_t>(id)] == 0) source = {};
       n.in.push_back(&converted[port]);
     }
@@ -73,7 +73,7 @@ std::vector<RefOutput> run(ir::OpGraph const& graph, TensorMemory const& memory)
     for (ir::TensorId id : node.outputs) {
       if (id == ir::no_tensor) continue;
       RefTensor<R>& result = tensors[static_cast<size_t>(id)];
-      overflow_in(node.compute, result);
+      if (!r.moves_data) overflow_in(node.compute, result);
       round_tensor(graph.tensor(id).dtype, result);
       if (!graph.tensor(id).is_virtual) outputs.push_back({id, widen(result)});
       if (uses[static_cast<size_t>(id)] == 0) result = {};

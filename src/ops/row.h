@@ -111,6 +111,9 @@ struct OpRow {
   /// Reports every rule that the completed node breaks.
   void (*check)(NodeContext&);
   Reference reference;
+  /// Values pass through as they are: data is converted from the input's type to the output's, and the compute type
+  /// plays no part.
+  bool moves_data = false;
 
   Port const* input_port(size_t i) const {
     if (inputs.empty()) return nullptr;

@@ -60,7 +60,7 @@ void check(NodeContext& ctx) {
   if (upper && !(lower.value_or(0) <= *upper))
     ctx.fail(Rule::pointwise_clip_order, "", fmt::format("lower {}, upper {}", lower.value_or(0), *upper));
   if (ctx.node().compute == DataType_t::INT32 && !r.integer)
-    ctx.fail(Rule::pointwise_integer, "", fmt::format("{} in INT32", base::to_string(mode)));
+    ctx.fail(Rule::integer_compute, "", fmt::format("{} in INT32", base::to_string(mode)));
   ir::Dims const dims = broadcast_dims(ctx);
   if (dims.empty()) {
     std::string found;
