@@ -98,7 +98,12 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(slice_range, invalid, INVALID_VALUE, "0 <= start <= limit <= dim, and a step is at least 1")                  \
   X(concatenate_axis, invalid, INVALID_VALUE, "the axis is below the rank")                                       \
   X(concatenate_dims, invalid, INVALID_VALUE, "concatenated tensors have equal dims but for the axis")            \
-  X(concatenate_in_place, invalid, INVALID_VALUE, "in_place_index is below the number of inputs")
+  X(concatenate_in_place, invalid, INVALID_VALUE, "in_place_index is below the number of inputs")        \
+  X(norm_phase, invalid, ATTRIBUTE_NOT_SET, "a norm has a forward phase")                                         \
+  X(norm_scale_dims, invalid, INVALID_VALUE, "each dim of a norm's scale is that of X where normalised, or 1")    \
+  X(norm_bias_dims, invalid, INVALID_VALUE, "a norm's bias has the dims of its scale")                            \
+  X(norm_epsilon, invalid, INVALID_VALUE, "a norm's epsilon has one element")                                     \
+  X(norm_statistics, invalid, INVALID_VALUE, "a norm writes its statistics in TRAINING, and then alone")
 
 enum class Rule {
 #define FUSEDNN_RULE_ID(id, kind, code, text) id,

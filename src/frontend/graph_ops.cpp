@@ -4,7 +4,22 @@ FUSEDNN_BEGIN_NAMESPACE
 
 namespace graph {
 
+namespace {
+
 using ir::OpKind;
+
+template <class T>
+T value_of(Node_attributes const& attributes, char const* name, T otherwise) {
+  for (auto const& [key, value] : attributes.values)
+    if (key == name && std::holds_alternative<T>(value)) return std::get<T>(value);
+  return otherwise;
+}
+
+bool training(Node_attributes const& attributes) {
+  return value_of<int64_t>(attributes, "forward_phase", 0) == static_cast<int64_t>(NormFwdPhase_t::TRAINING);
+}
+
+}  // namespace
 
 auto Graph::matmul(tensor_ptr a, tensor_ptr b, Matmul_attributes attributes) -> tensor_ptr {
   return impl_->draft.append(OpKind::matmul, attributes.node_attributes(), {a, b}, {})[0];
@@ -38,6 +53,19 @@ auto Graph::slice(tensor_ptr x, Slice_attributes attributes) -> tensor_ptr {
 
 auto Graph::concatenate(std::vector<tensor_ptr> inputs, Concatenate_attributes attributes) -> tensor_ptr {
   return impl_->draft.append(OpKind::concatenate, attributes.node_attributes(), std::move(inputs), {})[0];
+}
+
+auto Graph::layernorm(tensor_ptr x, tensor_ptr scale, tensor_ptr bias, Layernorm_attributes attributes)
+    -> std::array<tensor_ptr, 3> {
+  Node_attributes const& a = attributes.node_attributes();
+  auto out = impl_->draft.append(OpKind::layernorm, a, {x, scale, bias}, {true, training(a), training(a)});
+  return {out[0], out[1], out[2]};
+}
+
+auto Graph::rmsnorm(tensor_ptr x, tensor_ptr scale, Rmsnorm_attributes attributes) -> std::array<tensor_ptr, 2> {
+  Node_attributes const& a = attributes.node_attributes();
+  auto out = impl_->draft.append(OpKind::rmsnorm, a, {x, scale}, {true, training(a)});
+  return {out[0], out[1]};
 }
 
 }  // namespace graph

@@ -9,7 +9,9 @@
   X(reshape)                \
   X(transpose)              \
   X(slice)                  \
-  X(concatenate)
+  X(concatenate)            \
+  X(layernorm)              \
+  X(rmsnorm)
 
 namespace fusednn::ir {
 
