@@ -15,22 +15,10 @@ import unicodedata
 
 import numpy as np
 
+from weights import load_weights
+
 HERE = pathlib.Path(__file__).resolve().parent
 erf = np.vectorize(math.erf, otypes=[np.float64])
-
-
-def load_weights(path):
-    raw = path.read_bytes()
-    header_size = int.from_bytes(raw[:8], "little")
-    header = json.loads(raw[8 : 8 + header_size])
-    weights = {}
-    for name, entry in header.items():
-        if name == "__metadata__" or entry["dtype"] != "F32":
-            continue
-        begin, end = (8 + header_size + offset for offset in entry["data_offsets"])
-        values = np.frombuffer(raw[begin:end], dtype="<f4").reshape(entry["shape"])
-        weights[name] = values.astype(np.float64)
-    return weights
 
 
 def is_punctuation(char):
@@ -122,7 +110,7 @@ def main():
 
     config = json.loads((model / "config.json").read_text(encoding="utf-8"))
     vocabulary = {line: i for i, line in enumerate((model / "vocab.txt").read_text(encoding="utf-8").splitlines())}
-    weights = load_weights(model / "model.safetensors")
+    weights = {name: w.astype(np.float64) for name, w in load_weights(model / "model.safetensors").items()}
 
     sentences = (HERE / "sentences.txt").read_text(encoding="utf-8").splitlines()
     token_ids = [tokenise(sentence, vocabulary) for sentence in sentences]
