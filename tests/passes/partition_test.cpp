@@ -1,7 +1,6 @@
 #include "passes/partition.h"
 
-#include "ir/layout.h"
-#include "ops/validate.h"
+#include "passes/graph_builder.h"
 
 #include <gtest/gtest.h>
 
@@ -12,64 +11,7 @@ using ir::Dims;
 using ir::OpKind;
 using ir::TensorId;
 using passes::Place;
-
-/// Builds small float graphs of pointwise, matmul, reduction and view nodes.
-class Builder {
- public:
-  Builder() {
-    graph.context.io_type = graph.context.intermediate_type = graph.context.compute_type = DataType_t::FLOAT;
-  }
-  TensorId input(Dims const& dims) {
-    ir::Tensor t;
-    t.name = "in" + std::to_string(graph.tensors.size());
-    t.dims = dims;
-    t.strides = ir::packed_strides(dims);
-    return graph.add(t);
-  }
-  TensorId node(OpKind op, std::vector<TensorId> inputs, ir::AttrSet attrs = {}, Dims dims = {}) {
-    ir::Tensor t;
-    t.name = "t" + std::to_string(graph.tensors.size());
-    t.is_virtual = true;
-    t.dims = dims;
-    ir::Node n;
-    n.op = op;
-    n.name = "n" + std::to_string(graph.nodes.size());
-    n.inputs = std::move(inputs);
-    n.outputs = {graph.add(t)};
-    n.attrs = std::move(attrs);
-    graph.nodes.push_back(n);
-    return n.outputs[0];
-  }
-  TensorId add(TensorId a, TensorId b) { return node(OpKind::pointwise, {a, b}, mode(PointwiseMode_t::ADD)); }
-  TensorId exp(TensorId a) { return node(OpKind::pointwise, {a}, mode(PointwiseMode_t::EXP)); }
-  TensorId matmul(TensorId a, TensorId b) { return node(OpKind::matmul, {a, b}); }
-  TensorId transpose(TensorId a, Dims const& permutation) {
-    ir::AttrSet attrs;
-    attrs.set("permutation", permutation);
-    return node(OpKind::transpose, {a}, attrs);
-  }
-  TensorId concatenate(std::vector<TensorId> inputs, int64_t axis) {
-    ir::AttrSet attrs;
-    attrs.set("axis", axis);
-    return node(OpKind::concatenate, std::move(inputs), attrs);
-  }
-  void output(TensorId t) { graph.tensor(t).is_virtual = false; }
-
-  ir::OpGraphPtr build() {
-    auto result = ops::validate(graph);
-    if (!result) ADD_FAILURE() << base::join(result.errors());
-    return result ? *result : nullptr;
-  }
-
-  ir::Graph graph;
-
- private:
-  static ir::AttrSet mode(PointwiseMode_t m) {
-    ir::AttrSet attrs;
-    attrs.set("mode", static_cast<int64_t>(m));
-    return attrs;
-  }
-};
+using tests::Builder;
 
 /// One matmul per kernel, first in it; pointwise nodes join anything; no other node joins.
 bool epilogue_fits(ir::OpGraph const& graph, std::span<int const> nodes) {
