@@ -24,7 +24,8 @@ R sigmoid(R x) {
 template <class R>
 R relu(PointwiseParams<R> const& p, R x) {
   if (isnan(x)) return x;
-  if (x < p.relu_lower_clip) return p.relu_lower_clip + p.relu_lower_clip_slope * (x - p.relu_lower_clip);
+  R const slope = p.relu_lower_clip_slope;
+  if (x < p.relu_lower_clip) return p.relu_lower_clip + (slope == 0 ? 0 : slope * (x - p.relu_lower_clip));  // not 0 * inf
   return x < p.relu_upper_clip ? x : p.relu_upper_clip;
 }
 template <class R>
