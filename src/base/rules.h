@@ -103,7 +103,19 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(norm_scale_dims, invalid, INVALID_VALUE, "each dim of a norm's scale is that of X where normalised, or 1")    \
   X(norm_bias_dims, invalid, INVALID_VALUE, "a norm's bias has the dims of its scale")                            \
   X(norm_epsilon, invalid, INVALID_VALUE, "a norm's epsilon has one element")                                     \
-  X(norm_statistics, invalid, INVALID_VALUE, "a norm writes its statistics in TRAINING, and then alone")
+  X(norm_statistics, invalid, INVALID_VALUE, "a norm writes its statistics in TRAINING, and then alone")      \
+  X(sdpa_rank, invalid, INVALID_VALUE, "operands of attention have rank 4: B, H, S, D")                           \
+  X(sdpa_dims, invalid, INVALID_VALUE, "Q, K and V have one batch, Q and K one width, K and V one length")        \
+  X(sdpa_heads, invalid, INVALID_VALUE, "the number of query heads is a multiple of those of K and of V")         \
+  X(sdpa_floating, invalid, INVALID_VALUE, "operands of attention are of a floating type; a boolean mask is no additive bias") \
+  X(sdpa_scale, invalid, INVALID_VALUE, "attn_scale is a value, or a tensor of one element, not both")            \
+  X(sdpa_padding, invalid, ATTRIBUTE_NOT_SET, "a padding mask and its two length tensors come together")          \
+  X(sdpa_length_tensor, invalid, INVALID_VALUE, "lengths are INT32 or INT64 of dims [B,1,1,1]")                   \
+  X(sdpa_bias_dims, invalid, INVALID_VALUE, "each dim of the bias is that of the scores [B,H,S_q,S_kv], or 1")    \
+  X(sdpa_band, invalid, INVALID_VALUE, "the left bound is at least 1 and the right bound at least 0")             \
+  X(sdpa_alignment, invalid, ATTRIBUTE_NOT_SET, "an alignment of the diagonal comes with a bound")                \
+  X(sdpa_stats, invalid, INVALID_VALUE, "Stats is an output where generate_stats is true, and options of it then alone") \
+  X(sdpa_option_unsupported, unsupported, GRAPH_NOT_SUPPORTED, "the option of attention has an engine")
 
 enum class Rule {
 #define FUSEDNN_RULE_ID(id, kind, code, text) id,

@@ -1,4 +1,5 @@
 #include "frontend/graph_impl.h"
+#include "ops/row.h"
 
 FUSEDNN_BEGIN_NAMESPACE
 
@@ -65,6 +66,15 @@ auto Graph::layernorm(tensor_ptr x, tensor_ptr scale, tensor_ptr bias, Layernorm
 auto Graph::rmsnorm(tensor_ptr x, tensor_ptr scale, Rmsnorm_attributes attributes) -> std::array<tensor_ptr, 2> {
   Node_attributes const& a = attributes.node_attributes();
   auto out = impl_->draft.append(OpKind::rmsnorm, a, {x, scale}, {true, training(a)});
+  return {out[0], out[1]};
+}
+
+auto Graph::sdpa(tensor_ptr q, tensor_ptr k, tensor_ptr v, SDPA_attributes attributes) -> std::array<tensor_ptr, 2> {
+  Node_attributes const& a = attributes.node_attributes();
+  std::vector<bool> wanted(ops::row(OpKind::sdpa).outputs.size());
+  wanted[0] = true;
+  wanted[1] = value_of(a, "generate_stats", false);
+  auto out = impl_->draft.append(OpKind::sdpa, a, {q, k, v}, wanted);
   return {out[0], out[1]};
 }
 

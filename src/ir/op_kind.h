@@ -11,7 +11,10 @@
   X(slice)                  \
   X(concatenate)            \
   X(layernorm)              \
-  X(rmsnorm)
+  X(rmsnorm)                \
+  X(sdpa)                   \
+  X(masked_softmax)         \
+  X(live_key_matmul)
 
 namespace fusednn::ir {
 

@@ -47,7 +47,7 @@ void check(NodeContext& ctx) {
   ctx.expect_dims(0, product_dims(a, b));
 }
 
-/// |error| <= K u sum|a b| for a sum of K products in any order (N. Higham, Accuracy and Stability, 3.1), plus what the
+/// |error| <= (K + 1) u sum|a b| for a sum of K products in any order (N. Higham, Accuracy and Stability, 3.1), plus what the
 /// operands' own errors bring in. Integer products and sums wrap.
 template <class R>
 void reference(RefNode<R>& n) {
@@ -55,8 +55,9 @@ void reference(RefNode<R>& n) {
   RefTensor<R>& c = *n.out[0];
   size_t rank = c.dims.size();
   int64_t const M = c.dims[rank - 2], N = c.dims[rank - 1], K = a.dims[rank - 1];
-  bool const integer = n.node.compute == DataType_t::INT32;
-  R const accumulation = R(K + 1) * n.unit();
+  bool const integer = n.node.compute == DataType_t::INT32, undetermined = any_undetermined(a) || any_undetermined(b);
+  R const accumulation = R(K + 1) * n.unit(), underflow = R(K) * smallest_step<R>(n.node.compute);
+  R const max = largest<R>(n.node.compute);
   ir::Dims batch(c.dims.begin(), c.dims.end() - 2);
   auto operand_strides = [&](RefTensor<R> const& t) {
     ir::Dims s = broadcast_strides(ir::Dims(t.dims.begin(), t.dims.end() - 2), batch);
@@ -87,8 +88,11 @@ void reference(RefNode<R>& n) {
       for (int64_t j = 0; j < N; ++j) {
         size_t o = out + static_cast<size_t>(j);
         size_t s = static_cast<size_t>(j);
-        c.bound[o] = carried[s] + accumulation * (magnitude[s] + carried[s]);
-        if (std::isnan(c.value[o])) c.bound[o] = 0;
+        R bound = carried[s];
+        if (!integer) bound += accumulation * (magnitude[s] + carried[s]) + underflow;
+        // Terms of both signs may overflow although their sum does not.
+        if (!integer && magnitude[s] > max && magnitude[s] != std::fabs(c.value[o])) bound = std::numeric_limits<R>::infinity();
+        c.bound[o] = settled(c.value[o], bound, undetermined);
       }
     }
 }

@@ -17,8 +17,8 @@ using base::Rule;
 enum In { X, SCALE, BIAS, EPSILON };
 constexpr size_t Y = 0;
 
-/// Dims of the statistics: 1 along the axes that are normalised, which are those where the scale has more than one
-/// element (or none). An axis of size 1 is its own mean, so counting it in or out changes nothing.
+/// Dims of the statistics: 1 along the axes that are normalised, which are those where the scale has more
+/// than one element (or none). An axis of size 1 is its own mean, so counting it in or out changes nothing.
 ir::Dims statistics_dims(ir::Dims dims, ir::Dims const& scale) {
   for (size_t i = 0; i < dims.size(); ++i)
     if (scale[i] != 1) dims[i] = 1;
@@ -57,11 +57,13 @@ void check(NodeContext& ctx) {
              fmt::format("dims [{}], those of '{}' are [{}]", fmt::join(ctx.in(BIAS).dims, ","), scale.name,
                          fmt::join(scale.dims, ",")));
   if (ir::volume(ctx.in(EPSILON).dims) != 1)
-    ctx.fail(Rule::norm_epsilon, ctx.in(EPSILON).name, fmt::format("dims [{}]", fmt::join(ctx.in(EPSILON).dims, ",")));
+    ctx.fail(Rule::norm_epsilon, ctx.in(EPSILON).name,
+             fmt::format("dims [{}]", fmt::join(ctx.in(EPSILON).dims, ",")));
   ctx.expect_dims(Y, x.dims);
   for (size_t port = 1; port < ctx.node().outputs.size(); ++port) {
     if (phase != NormFwdPhase_t::NOT_SET && ctx.has_out(port) != (phase == NormFwdPhase_t::TRAINING))
-      ctx.fail(Rule::norm_statistics, ctx.has_out(port) ? std::string_view(ctx.out(port).name) : std::string_view(),
+      ctx.fail(Rule::norm_statistics,
+               ctx.has_out(port) ? std::string_view(ctx.out(port).name) : std::string_view(),
                fmt::format("output {} is {}given, forward_phase is {}", port, ctx.has_out(port) ? "" : "not ",
                            base::to_string(phase)));
     ctx.expect_dims(port, statistics_dims(x.dims, scale.dims));
@@ -71,20 +73,12 @@ void check(NodeContext& ctx) {
 /// Statistics of the elements that share a mean.
 template <class R>
 struct Group {
-  R sum = 0, errors = 0;              ///< of the elements; of their errors
-  R deviations = 0, squares = 0;      ///< sums of |x - mean| and of its square
-  R mixed = 0;                        ///< what the elements' errors e bring into the squares: sum of 2 |x - mean| e + e^2
+  R sum = 0, errors = 0;          ///< of the elements; of their errors
+  R deviations = 0, squares = 0;  ///< sums of |x - mean| and of its square
+  R mixed = 0;  ///< what the elements' errors e bring into the squares: sum of 2 |x - mean| e + e^2
   R mean = 0, mean_error = 0;
   R inverse = 0, inverse_error = 0;  ///< 1 / sqrt(variance + epsilon)
 };
-
-/// The bound of a value: NaN and infinities are met exactly, unless an operand is undetermined.
-template <class R>
-R settled(R value, R bound, R operand_errors) {
-  if (std::isnan(value)) return 0;
-  if (std::isinf(value)) return std::isinf(operand_errors) ? operand_errors : R(0);
-  return std::isnan(bound) ? std::numeric_limits<R>::infinity() : bound;
-}
 
 template <class R>
 struct Accuracy {
@@ -92,16 +86,18 @@ struct Accuracy {
   R largest;     ///< beyond which a sum of squares is lost
 };
 
-/// The mean is as good as a sum of differences to one of the elements (or a wider accumulator) makes it, and rounded
-/// once: it errs by n u avg|x - mean| + 2 u |mean|, so that data with a large common offset keeps its meaning.
+/// The mean is as good as a sum of differences to one of the elements (or a wider accumulator) makes it, and
+/// rounded once: it errs by n u avg|x - mean| + 2 u |mean|, so that data with a large common offset keeps its
+/// meaning.
 template <class R>
 void finish_mean(Group<R>& g, R n, Accuracy<R> const& a) {
   R const spread = g.deviations + g.errors;
-  g.mean_error = settled(g.mean, g.errors / n + a.unit * (spread + 2 * std::fabs(g.mean)), g.errors);
+  g.mean_error =
+      settled(g.mean, g.errors / n + a.unit * (spread + 2 * std::fabs(g.mean)), std::isinf(g.errors));
 }
 
-/// The mean's error c is common to all differences, which sum to 0, so their squares feel it as c^2 alone; each is also
-/// off by its own element's error and by rounding.
+/// The mean's error c is common to all differences, which sum to 0, so their squares feel it as c^2 alone;
+/// each is also off by its own element's error and by rounding.
 template <class R>
 void finish_inverse(Group<R>& g, R n, Accuracy<R> const& a, R epsilon, R epsilon_error) {
   R const c = g.mean_error;
@@ -135,7 +131,9 @@ void reference(RefNode<R>& n) {
   ir::Dims const to_group = broadcast_strides(dims, x.dims), to_scale = broadcast_strides(scale.dims, x.dims);
   std::vector<Group<R>> groups(static_cast<size_t>(ir::volume(dims).value_or(0)));
   R const count = groups.empty() ? R(0) : static_cast<R>(x.size() / groups.size());
-  auto group_at = [&](IndexWalk const& walk) -> Group<R>& { return groups[static_cast<size_t>(walk.offset(to_group))]; };
+  auto group_at = [&](IndexWalk const& walk) -> Group<R>& {
+    return groups[static_cast<size_t>(walk.offset(to_group))];
+  };
   IndexWalk walk(x.dims);
   if (centred) {
     for (size_t i = 0; i < x.size(); ++i, walk.next()) group_at(walk).sum += x.value[i];
@@ -168,9 +166,10 @@ void reference(RefNode<R>& n) {
     R const t_error = std::fabs(d) * g.inverse_error + (g.inverse + g.inverse_error) * d_error;
     y.value[i] = t * s + b;
     R const product_error = std::fabs(t) * s_error + (std::fabs(s) + s_error) * t_error;
-    R const bound = product_error + b_error + u * (5 * (std::fabs(t * s) + product_error) + std::fabs(y.value[i])) +
+    R const bound = product_error + b_error +
+                    u * (5 * (std::fabs(t * s) + product_error) + std::fabs(y.value[i])) +
                     step * (2 + std::fabs(s) + std::fabs(d));
-    y.bound[i] = settled(y.value[i], bound, x.bound[i] + s_error + b_error);
+    y.bound[i] = settled(y.value[i], bound, std::isinf(x.bound[i] + s_error + b_error));
   }
   auto write = [&](size_t port, R Group<R>::*value, R Group<R>::*error) {
     if (port >= n.out.size() || !n.out[port]) return;
@@ -197,13 +196,17 @@ constexpr Port scale_port = {.name = "SCALE", .doc = "dims of X, but 1 where not
 constexpr std::string_view bias_doc = "dims of SCALE";
 constexpr Port epsilon_port = {.name = "EPSILON", .doc = "one element, added to the variance"};
 constexpr Port y_port = {.name = "Y", .doc = "dims and memory order of X"};
-constexpr Port inverse_port = {.name = "INV_VARIANCE", .doc = "1 / sqrt(variance + EPSILON), 1 where normalised; TRAINING",
-                               .kind = PortKind::optional, .default_dtype = DataType_t::FLOAT};
+constexpr Port inverse_port = {.name = "INV_VARIANCE",
+                               .doc = "1 / sqrt(variance + EPSILON), 1 where normalised; TRAINING",
+                               .kind = PortKind::optional,
+                               .default_dtype = DataType_t::FLOAT};
 
 constexpr Port layernorm_inputs[] = {x_port, scale_port, {.name = "BIAS", .doc = bias_doc}, epsilon_port};
 constexpr Port layernorm_outputs[] = {
     y_port,
-    {.name = "MEAN", .doc = "dims of X, 1 where normalised; TRAINING", .kind = PortKind::optional,
+    {.name = "MEAN",
+     .doc = "dims of X, 1 where normalised; TRAINING",
+     .kind = PortKind::optional,
      .default_dtype = DataType_t::FLOAT},
     inverse_port,
 };
@@ -212,8 +215,11 @@ constexpr Port rmsnorm_inputs[] = {
 constexpr Port rmsnorm_outputs[] = {y_port, inverse_port};
 
 Attr const attrs[] = {
-    {.name = "forward_phase", .type = AttrType::enumeration, .doc = "TRAINING also writes the statistics",
-     .required = true, .names = base::enum_names<NormFwdPhase_t>},
+    {.name = "forward_phase",
+     .type = AttrType::enumeration,
+     .doc = "TRAINING also writes the statistics",
+     .required = true,
+     .names = base::enum_names<NormFwdPhase_t>},
 };
 
 }  // namespace
@@ -222,9 +228,12 @@ OpRow const layernorm_row = {
     .kind = ir::OpKind::layernorm,
     .tag = "LAYER_NORM",
     .builder = "layernorm",
-    .doc = "Y = (X - mean) / sqrt(variance + EPSILON) * SCALE + BIAS, mean and variance (of the population, from "
-           "differences to the mean) over the axes along which SCALE has more than one element. Squares of FLOAT data do not overflow. "
-           "Over no elements the mean and the variance are 0.",
+    .doc =
+        "Y = (X - mean) / sqrt(variance + EPSILON) * SCALE + BIAS, mean and variance (of the population, "
+        "from "
+        "differences to the mean) over the axes along which SCALE has more than one element. Squares of "
+        "FLOAT data do not overflow. "
+        "Over no elements the mean and the variance are 0.",
     .inputs = layernorm_inputs,
     .outputs = layernorm_outputs,
     .attrs = attrs,
@@ -237,8 +246,10 @@ OpRow const rmsnorm_row = {
     .kind = ir::OpKind::rmsnorm,
     .tag = "RMS_NORM",
     .builder = "rmsnorm",
-    .doc = "Y = X / sqrt(mean(X^2) + EPSILON) * SCALE + BIAS, the mean over the axes along which SCALE has more than one "
-           "element. Squares of FLOAT data do not overflow. Over no elements the mean is 0.",
+    .doc =
+        "Y = X / sqrt(mean(X^2) + EPSILON) * SCALE + BIAS, the mean over the axes along which SCALE has more "
+        "than one "
+        "element. Squares of FLOAT data do not overflow. Over no elements the mean is 0.",
     .inputs = rmsnorm_inputs,
     .outputs = rmsnorm_outputs,
     .attrs = attrs,

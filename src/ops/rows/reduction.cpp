@@ -34,11 +34,12 @@ void check(NodeContext& ctx) {
   for (size_t i = 0; fits && i < x.dims.size(); ++i) fits = y.dims[i] == x.dims[i] || y.dims[i] == 1;
   if (!fits)
     ctx.fail(Rule::reduction_dims, y.name,
-             fmt::format("dims [{}], those of '{}' are [{}]", fmt::join(y.dims, ","), x.name, fmt::join(x.dims, ",")));
+             fmt::format("dims [{}], those of '{}' are [{}]", fmt::join(y.dims, ","), x.name,
+                         fmt::join(x.dims, ",")));
 }
 
-/// What the elements of one result have gathered: the value; the sum (product) of magnitudes that rounding errors are
-/// relative to; what the operands' own errors bring in.
+/// What the elements of one result have gathered: the value; the sum (product) of magnitudes that rounding
+/// errors are relative to; what the operands' own errors bring in.
 template <class R>
 struct Gathered {
   R value, magnitude, carried;
@@ -53,10 +54,14 @@ template <class R>
 Gathered<R> identity_of(Mode mode) {
   switch (mode) {
     case Mode::MUL:
-    case Mode::MUL_NO_ZEROS: return {1, 1, 1, 1, 1};
-    case Mode::MAX: return {-infinity<R>, 0, 0, -infinity<R>, -infinity<R>};
-    case Mode::MIN: return {infinity<R>, 0, 0, infinity<R>, infinity<R>};
-    default: return {0, 0, 0, 0, 0};
+    case Mode::MUL_NO_ZEROS:
+      return {1, 1, 1, 1, 1};
+    case Mode::MAX:
+      return {-infinity<R>, 0, 0, -infinity<R>, -infinity<R>};
+    case Mode::MIN:
+      return {infinity<R>, 0, 0, infinity<R>, infinity<R>};
+    default:
+      return {0, 0, 0, 0, 0};
   }
 }
 
@@ -75,7 +80,9 @@ void gather(Mode mode, Gathered<R>& g, R x, R e) {
   R const m = std::fabs(x);
   g.inexact = g.inexact || e > 0;
   switch (mode) {
-    case Mode::NORM1: x = m; [[fallthrough]];
+    case Mode::NORM1:
+      x = m;
+      [[fallthrough]];
     case Mode::ADD:
     case Mode::AVG:
       g.value += x;
@@ -114,20 +121,24 @@ void gather(Mode mode, Gathered<R>& g, R x, R e) {
       g.high = std::min(g.high, x + e);
       g.value = smaller(g.value, x);
       return;
-    case Mode::NOT_SET: return;
+    case Mode::NOT_SET:
+      return;
   }
 }
 
-/// A finite result is undetermined where one of its partial sums or products may leave the compute type's range.
+/// A finite result is undetermined where one of its partial sums or products may leave the compute type's
+/// range.
 template <class R>
 bool may_overflow(Mode mode, Gathered<R> const& g, R max) {
-  if (mode == Mode::MUL || mode == Mode::MUL_NO_ZEROS) return g.high > max && (g.low < 1 || std::fabs(g.value) <= max);
+  if (mode == Mode::MUL || mode == Mode::MUL_NO_ZEROS)
+    return g.high > max && (g.low < 1 || std::fabs(g.value) <= max);
   if (mode == Mode::AVG || mode == Mode::NORM2) return g.magnitude > max;
-  return g.magnitude > max && g.magnitude != std::fabs(g.value);  // terms of one sign overflow as their sum does
+  return g.magnitude > max &&
+         g.magnitude != std::fabs(g.value);  // terms of one sign overflow as their sum does
 }
 
-/// Turns what was gathered from `n` elements into value and bound. Sums of n terms in any order err by at most
-/// n u sum|x|, products by n u |x1 ... xn| (N. Higham, Accuracy and Stability, 3.1).
+/// Turns what was gathered from `n` elements into value and bound. Sums of n terms in any order err by at
+/// most n u sum|x|, products by n u |x1 ... xn| (N. Higham, Accuracy and Stability, 3.1).
 template <class R>
 void finish(Mode mode, Gathered<R> const& g, R n, DataType_t compute, R& value, R& bound) {
   R const u = unit_roundoff<R>(compute);
@@ -139,7 +150,8 @@ void finish(Mode mode, Gathered<R> const& g, R n, DataType_t compute, R& value, 
   if (mode == Mode::MAX || mode == Mode::MIN || mode == Mode::AMAX) {
     if (g.low != g.high) bound = std::max(g.high - value, value - g.low);
   } else if (u == 0) {
-    if (g.inexact) bound = g.magnitude + g.carried > max ? infinity<R> : product ? g.carried - g.magnitude : g.carried;
+    if (g.inexact)
+      bound = g.magnitude + g.carried > max ? infinity<R> : product ? g.carried - g.magnitude : g.carried;
   } else if (std::isfinite(value)) {
     R const carried = !g.inexact ? R(0) : product ? g.carried - g.magnitude : g.carried;
     bound = carried + n * u * (g.magnitude + carried);
@@ -184,12 +196,18 @@ void reference(RefNode<R>& n) {
 }
 
 constexpr Port inputs[] = {{.name = "X", .doc = "any dims"}};
-constexpr Port outputs[] = {{.name = "Y", .doc = "dims of X, or 1 where an axis is reduced; those of X unless given"}};
+constexpr Port outputs[] = {
+    {.name = "Y", .doc = "dims of X, or 1 where an axis is reduced; those of X unless given"}};
 Attr const attrs[] = {
-    {.name = "mode", .type = AttrType::enumeration, .doc = "what is computed", .required = true,
+    {.name = "mode",
+     .type = AttrType::enumeration,
+     .doc = "what is computed",
+     .required = true,
      .names = base::enum_names<Mode>},
-    {.name = "is_deterministic", .type = AttrType::boolean,
-     .doc = "only plans whose result is the same bits at each run", .default_value = false},
+    {.name = "is_deterministic",
+     .type = AttrType::boolean,
+     .doc = "only plans whose result is the same bits at each run",
+     .default_value = false},
 };
 
 }  // namespace
@@ -198,10 +216,14 @@ OpRow const reduction_row = {
     .kind = ir::OpKind::reduction,
     .tag = "REDUCTION",
     .builder = "reduction",
-    .doc = "Y = mode over the axes where Y has 1 and X has not. ADD sum, MUL product, MIN, MAX, AMAX max|x|, AVG mean, "
-           "NORM1 sum|x|, NORM2 sqrt(sum x^2), MUL_NO_ZEROS product of the non-zero elements. Nothing reduces to the "
-           "identity: 0; 1 for products; -inf for MAX, +inf for MIN (in INT32 the smallest and the largest value). "
-           "MIN, MAX and AMAX keep NaN. INT32 wraps.",
+    .doc =
+        "Y = mode over the axes where Y has 1 and X has not. ADD sum, MUL product, MIN, MAX, AMAX max|x|, "
+        "AVG mean, "
+        "NORM1 sum|x|, NORM2 sqrt(sum x^2), MUL_NO_ZEROS product of the non-zero elements. Nothing reduces "
+        "to the "
+        "identity: 0; 1 for products; -inf for MAX, +inf for MIN (in INT32 the smallest and the largest "
+        "value). "
+        "MIN, MAX and AMAX keep NaN. INT32 wraps.",
     .inputs = inputs,
     .outputs = outputs,
     .attrs = attrs,

@@ -20,8 +20,8 @@ void infer(NodeContext& ctx) {
   ctx.infer_strides(0, ctx.in(0));
 }
 
-/// Where consecutive elements lie, axes that follow one another without a gap merged: two layouts with the same runs
-/// put the n-th element in the same place.
+/// Where consecutive elements lie, axes that follow one another without a gap merged: two layouts with the
+/// same runs put the n-th element in the same place.
 std::vector<std::pair<int64_t, int64_t>> runs(ir::Dims const& dims, ir::Dims const& strides) {
   std::vector<std::pair<int64_t, int64_t>> merged;  // dim, stride
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -56,8 +56,9 @@ void check(NodeContext& ctx) {
   if (mode == ReshapeMode_t::VIEW_ONLY && volume != 0 && stride.size() == y.dims.size() &&
       x.strides.size() == x.dims.size() && runs(x.dims, x.strides) != runs(y.dims, stride))
     ctx.fail(Rule::reshape_view, y.name,
-             fmt::format("dims [{}] with strides [{}] of '{}' with dims [{}], strides [{}]", fmt::join(y.dims, ","),
-                         fmt::join(stride, ","), x.name, fmt::join(x.dims, ","), fmt::join(x.strides, ",")));
+             fmt::format("dims [{}] with strides [{}] of '{}' with dims [{}], strides [{}]",
+                         fmt::join(y.dims, ","), fmt::join(stride, ","), x.name, fmt::join(x.dims, ","),
+                         fmt::join(x.strides, ",")));
 }
 
 template <class R>
@@ -69,14 +70,21 @@ void reference(RefNode<R>& n) {
 constexpr Port inputs[] = {{.name = "X", .doc = "any dims"}};
 constexpr Port outputs[] = {{.name = "Y", .doc = "as many elements as X"}};
 Attr const attrs[] = {
-    {.name = "dim", .type = AttrType::integers, .doc = "dims of Y; those given to Y itself where empty",
+    {.name = "dim",
+     .type = AttrType::integers,
+     .doc = "dims of Y; those given to Y itself where empty",
      .default_value = ir::Dims{}},
-    {.name = "stride", .type = AttrType::integers, .doc = "strides of Y; packed where empty",
+    {.name = "stride",
+     .type = AttrType::integers,
+     .doc = "strides of Y; packed where empty",
      .default_value = ir::Dims{}},
-    {.name = "reshape_mode", .type = AttrType::enumeration,
-     .doc = "VIEW_ONLY: strides, where given, must be such that Y could lie in X's memory; LOGICAL: any strides. The "
+    {.name = "reshape_mode",
+     .type = AttrType::enumeration,
+     .doc = "VIEW_ONLY: strides, where given, must be such that Y could lie in X's memory; LOGICAL: any "
+            "strides. The "
             "values are the same",
-     .default_value = static_cast<int64_t>(ReshapeMode_t::VIEW_ONLY), .names = base::enum_names<ReshapeMode_t>},
+     .default_value = static_cast<int64_t>(ReshapeMode_t::VIEW_ONLY),
+     .names = base::enum_names<ReshapeMode_t>},
 };
 
 }  // namespace
@@ -85,7 +93,9 @@ OpRow const reshape_row = {
     .kind = ir::OpKind::reshape,
     .tag = "RESHAPE",
     .builder = "reshape",
-    .doc = "Y holds the elements of X, both taken in row-major order of their indices, whatever the strides are.",
+    .doc =
+        "Y holds the elements of X, both taken in row-major order of their indices, whatever the strides "
+        "are.",
     .inputs = inputs,
     .outputs = outputs,
     .attrs = attrs,

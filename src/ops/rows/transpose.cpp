@@ -61,9 +61,12 @@ void reference(RefNode<R>& n) {
 }
 
 constexpr Port inputs[] = {{.name = "X", .doc = "any dims"}};
-constexpr Port outputs[] = {{.name = "Y", .doc = "permuted dims; packed, axes in the memory order that they have in X"}};
+constexpr Port outputs[] = {
+    {.name = "Y", .doc = "permuted dims; packed, axes in the memory order that they have in X"}};
 Attr const attrs[] = {
-    {.name = "permutation", .type = AttrType::integers, .doc = "dim i of Y is dim permutation[i] of X",
+    {.name = "permutation",
+     .type = AttrType::integers,
+     .doc = "dim i of Y is dim permutation[i] of X",
      .required = true},
 };
 
