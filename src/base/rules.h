@@ -76,6 +76,24 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(execute_device, invalid, INVALID_CUDA_DEVICE, "a plan runs on the device it was built for")                   \
   X(handle_device, unsupported, HANDLE_ERROR, "the device exists on this machine and has an engine")              \
   X(handle_version, invalid, HANDLE_ERROR, "headers and library have the same version")                           \
+  /* Graph text */                                                                                                \
+  X(json_size, invalid, UNSUPPORTED_GRAPH_FORMAT, "graph text has at most 64 MiB")                                \
+  X(json_syntax, invalid, UNSUPPORTED_GRAPH_FORMAT, "graph text is one JSON document")                            \
+  X(json_depth, invalid, UNSUPPORTED_GRAPH_FORMAT, "values nest at most 64 deep")                                 \
+  X(json_number, invalid, UNSUPPORTED_GRAPH_FORMAT, "integers fit in 64 bits signed, reals in a double")          \
+  X(json_duplicate_key, invalid, UNSUPPORTED_GRAPH_FORMAT, "an object has a key once")                            \
+  X(json_version, invalid, UNSUPPORTED_GRAPH_FORMAT, "json_version is '1.0'")                                     \
+  X(json_type, invalid, UNSUPPORTED_GRAPH_FORMAT, "a value has the type that belongs to its key")                 \
+  X(json_missing_key, invalid, UNSUPPORTED_GRAPH_FORMAT, "keys that the format requires are there")               \
+  X(json_unknown_key, invalid, UNSUPPORTED_GRAPH_FORMAT, "a key is one of the format's, or its value is null")    \
+  X(json_unknown_name, invalid, UNSUPPORTED_GRAPH_FORMAT, "a name is one of its enumeration's")                   \
+  X(json_unknown_port, invalid, UNSUPPORTED_GRAPH_FORMAT, "a port is one of the operation's")                     \
+  X(json_unknown_tensor, invalid, UNSUPPORTED_GRAPH_FORMAT, "a reference to a tensor is a key of 'tensors'")      \
+  X(json_shared_tensor, invalid, UNSUPPORTED_GRAPH_FORMAT, "different tensors have different keys: one node writes a tensor, and does not read it") \
+  X(json_ragged_offset, invalid, UNSUPPORTED_GRAPH_FORMAT, "a tensor of ragged offsets has none of its own")       \
+  X(json_scalar, invalid, UNSUPPORTED_GRAPH_FORMAT, "a scalar's value is a number of its own type")               \
+  X(json_operation, unsupported, GRAPH_NOT_SUPPORTED, "a tag names an operation of this version")                 \
+  X(json_setting, unsupported, GRAPH_NOT_SUPPORTED, "a setting that this version lacks is off")                   \
   /* Operations: see src/ops/rows */                                                                              \
   X(matmul_rank, invalid, INVALID_VALUE, "A and B have the same rank, 3 or more")                                 \
   X(matmul_inner_dim, invalid, INVALID_VALUE, "the last dim of A equals the second last dim of B")                \

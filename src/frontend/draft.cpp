@@ -9,11 +9,6 @@ namespace fusednn::frontend {
 
 namespace {
 
-std::string port_name(std::span<ops::Port const> ports, size_t i) {
-  bool const variadic = !ports.empty() && ports.back().kind == ops::PortKind::variadic && i + 1 >= ports.size();
-  return variadic || i >= ports.size() ? fmt::format("{}", i) : std::string(ports[i].name);
-}
-
 ir::Tensor lower_tensor(graph::Tensor_attributes const& t) {
   ir::Tensor r;
   r.name = t.get_name();
@@ -39,7 +34,7 @@ TensorPtr raise_tensor(ir::Tensor const& t) {
     else r->set_pass_by_value(*t.value);
   }
   r->set_name(t.name).set_data_type(t.dtype).set_dim(t.dims).set_stride(t.strides).set_is_virtual(t.is_virtual);
-  if (t.pass_by_value) r->set_is_pass_by_value(true);
+  r->set_is_pass_by_value(t.pass_by_value);
   r->set_reordering_type(t.reordering).set_alignment(t.alignment);
   r->set_vector_count_and_dimension(t.vector_count, t.vector_dimension);
   if (t.uid) r->set_uid(*t.uid);
@@ -61,7 +56,7 @@ std::vector<TensorPtr> Draft::append(ir::OpKind op, graph::Node_attributes attri
   attributes.tensors.clear();
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i] && inputs[i]->get_name().empty())
-      inputs[i]->set_name(fmt::format("{}::{}", attributes.name, port_name(row.inputs, i)));
+      inputs[i]->set_name(fmt::format("{}::{}", attributes.name, row.input_name(i)));
   std::vector<TensorPtr> outputs(row.outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (i < wanted.size() && !wanted[i]) continue;

@@ -18,6 +18,7 @@ struct Graph::Impl {
   std::vector<plan::Slot> slots;        ///< likewise; by ascending uid
 
   error_t validate();
+  ir::Graph shown() const;
   /// Gives tensors without uid one, from 1 on, and returns the graph that holds them.
   ir::OpGraphPtr assign_uids();
   base::Result<plan::PlanList*> planning();

@@ -31,6 +31,11 @@ int find_port(std::span<Port const> ports, std::string_view name) {
   return -1;
 }
 
+std::string port_name(std::span<Port const> ports, size_t i) {
+  bool const variadic = !ports.empty() && ports.back().kind == PortKind::variadic && i + 1 >= ports.size();
+  return variadic || i >= ports.size() ? fmt::format("{}", i) : std::string(ports[i].name);
+}
+
 }  // namespace
 
 OpRow const& row(ir::OpKind kind) { return *table[static_cast<int>(kind)]; }
@@ -43,6 +48,8 @@ OpRow const* row_by_tag(std::string_view tag) {
 
 int OpRow::find_input(std::string_view name) const { return find_port(inputs, name); }
 int OpRow::find_output(std::string_view name) const { return find_port(outputs, name); }
+std::string OpRow::input_name(size_t i) const { return port_name(inputs, i); }
+std::string OpRow::output_name(size_t i) const { return port_name(outputs, i); }
 
 Attr const* OpRow::find_attr(std::string_view name) const {
   for (Attr const& a : attrs)

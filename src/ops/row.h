@@ -124,6 +124,9 @@ struct OpRow {
   int find_input(std::string_view name) const;
   int find_output(std::string_view name) const;
   Attr const* find_attr(std::string_view name) const;
+  /// Names of ports as JSON and tensor names spell them; inverse of the above.
+  std::string input_name(size_t i) const;
+  std::string output_name(size_t i) const;
 };
 
 /// The operation table.
