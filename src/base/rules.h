@@ -133,6 +133,8 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(sdpa_band, invalid, INVALID_VALUE, "the left bound is at least 1 and the right bound at least 0")             \
   X(sdpa_alignment, invalid, ATTRIBUTE_NOT_SET, "an alignment of the diagonal comes with a bound")                \
   X(sdpa_stats, invalid, INVALID_VALUE, "Stats is an output where generate_stats is true, and options of it then alone") \
+  X(mask_node, invalid, INVALID_VALUE, "the mask printer is given the name of an attention node")                 \
+  X(mask_size, unsupported, GRAPH_NOT_SUPPORTED, "a printed mask has at most 2^26 characters")                    \
   X(sdpa_option_unsupported, unsupported, GRAPH_NOT_SUPPORTED, "the option of attention has an engine")
 
 enum class Rule {
