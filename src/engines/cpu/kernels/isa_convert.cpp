@@ -17,15 +17,18 @@ using math::float_of;
 constexpr uint32_t kSign = 0x80000000u;
 constexpr uint32_t kInfBits = 0x7f800000u;
 
-// A narrow float of E exponent and M significand bits in the low bits of an integer, with IEEE's Inf and NaN.
+// |value| of a narrow float of E exponent and M significand bits, `special` the first code that is not
+// finite. Nothing here is subnormal as a float, which would cost a microcode assist.
 template <int E, int M>
-FUSEDNN_FN float widen_ieee(uint32_t b) {
-  constexpr int width = E + M;
+FUSEDNN_FN float widen(uint32_t b, uint32_t special) {
   constexpr int bias = (1 << (E - 1)) - 1;
-  uint32_t const magnitude = b & ((1u << width) - 1);
-  float const scaled = float_of(magnitude << (23 - M)) * float_of(static_cast<uint32_t>(254 - bias) << 23);
-  uint32_t const special = magnitude >= (((1u << E) - 1) << M) ? kInfBits : 0;
-  return float_of(bits_of(scaled) | special | (b >> width) << 31);
+  uint32_t const magnitude = b & ((1u << (E + M)) - 1);
+  uint32_t const moved = (magnitude << (23 - M)) + (static_cast<uint32_t>(127 - bias) << 23);
+  float const step = float_of(static_cast<uint32_t>(127 + 1 - bias - M) << 23);
+  uint32_t const subnormal = bits_of(static_cast<float>(static_cast<int32_t>(magnitude)) * step);
+  uint32_t const finite = magnitude < (1u << M) ? subnormal : moved;
+  uint32_t const beyond = magnitude >= special ? kInfBits : 0;
+  return float_of(finite | beyond | (b >> (E + M)) << 31);
 }
 
 // Rounds to E exponent and M significand bits; `top` is the largest code reached by rounding, `nan` the code
@@ -51,22 +54,17 @@ FUSEDNN_FN uint32_t narrow(float x, uint32_t top, uint32_t nan) {
 
 struct F16 {
   using Bits = uint16_t;
-  FUSEDNN_FN static float get(uint16_t b) { return widen_ieee<5, 10>(b); }
+  FUSEDNN_FN static float get(uint16_t b) { return widen<5, 10>(b, 0x7c00); }
   FUSEDNN_FN static uint16_t put(float x) { return static_cast<uint16_t>(narrow<5, 10>(x, 0x7c00, 0x7e00)); }
 };
 struct E5M2 {
   using Bits = uint8_t;
-  FUSEDNN_FN static float get(uint8_t b) { return widen_ieee<5, 2>(b); }
+  FUSEDNN_FN static float get(uint8_t b) { return widen<5, 2>(b, 0x7c); }
   FUSEDNN_FN static uint8_t put(float x) { return static_cast<uint8_t>(narrow<5, 2>(x, 0x7c, 0x7e)); }
 };
 struct E4M3 {  // no Inf: 0x7e is 448, 0x7f is NaN
   using Bits = uint8_t;
-  FUSEDNN_FN static float get(uint8_t b) {
-    uint32_t const magnitude = b & 0x7fu;
-    float const scaled = float_of(magnitude << 20) * 0x1p120f;
-    uint32_t const special = magnitude == 0x7f ? kInfBits : 0;
-    return float_of(bits_of(scaled) | special | static_cast<uint32_t>(b & 0x80u) << 24);
-  }
+  FUSEDNN_FN static float get(uint8_t b) { return widen<4, 3>(b, 0x7f); }
   FUSEDNN_FN static uint8_t put(float x) { return static_cast<uint8_t>(narrow<4, 3>(x, 0x7e, 0x7f)); }
 };
 struct BF16 {

@@ -69,17 +69,36 @@ void micro(int rows, int64_t depth, void const* a, void const* b, int64_t ldb, v
              add);
 }
 
+// Four rows of four become four columns: half a shuffle per element, where a scalar copy costs a load and a
+// store.
+template <class T>
+void transpose_4x4(T* dst, int64_t dst_ld, T const* src, int64_t src_ld) {
+  typedef T Four __attribute__((vector_size(4 * sizeof(T))));
+  typedef T Memory __attribute__((vector_size(4 * sizeof(T)), aligned(alignof(T)), may_alias));
+  Four const r0 = *reinterpret_cast<Memory const*>(src);
+  Four const r1 = *reinterpret_cast<Memory const*>(src + src_ld);
+  Four const r2 = *reinterpret_cast<Memory const*>(src + 2 * src_ld);
+  Four const r3 = *reinterpret_cast<Memory const*>(src + 3 * src_ld);
+  Four const low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
+  Four const high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+  Four const low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
+  Four const high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+  *reinterpret_cast<Memory*>(dst) = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+  *reinterpret_cast<Memory*>(dst + dst_ld) = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+  *reinterpret_cast<Memory*>(dst + 2 * dst_ld) = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+  *reinterpret_cast<Memory*>(dst + 3 * dst_ld) = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+}
+
 template <class T>
 void interleave(void* dst, int width, void const* src, int64_t ld, int count, int64_t n) {
   T* const out = static_cast<T*>(dst);
   T const* const in = static_cast<T const*>(src);
-  constexpr int block = 8;
+  int64_t const whole = n - n % 4;
   int i = 0;
-  for (; i + block <= count; i += block) {
-    T const* const rows = in + i * ld;
-    for (int64_t k = 0; k < n; ++k) {
-#pragma GCC unroll 8
-      for (int r = 0; r < block; ++r) out[k * width + i + r] = rows[r * ld + k];
+  for (; i + 4 <= count; i += 4) {
+    for (int64_t k = 0; k < whole; k += 4) transpose_4x4(out + k * width + i, width, in + i * ld + k, ld);
+    for (int64_t k = whole; k < n; ++k) {
+      for (int r = i; r < i + 4; ++r) out[k * width + r] = in[r * ld + k];
     }
   }
   for (; i < count; ++i) {
