@@ -11,6 +11,8 @@
 // The loops assume live denormals, round-to-nearest and default exception masks. They are compiled with
 // -fno-math-errno -fno-trapping-math and may contract a*b+c; nothing is reassociated.
 
+#include <fusednn/enums.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -31,7 +33,9 @@ inline constexpr int kFoldCount = 8;
 enum class Spread : uint8_t { NONE, FIRST, SECOND };
 inline constexpr int kSpreadCount = 3;
 
-inline constexpr int kPointwiseCount = 50;  // functors listed in math/pointwise.h
+#define FUSEDNN_COUNT(mode) +1
+inline constexpr int kPointwiseCount = 0 FUSEDNN_POINTWISE_MODES(FUSEDNN_COUNT);
+#undef FUSEDNN_COUNT
 
 struct GemmKernels;
 
