@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
-ROUNDS = 7
+ROUNDS = 5
 COST_LIMIT = 2.0
 
 

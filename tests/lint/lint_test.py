@@ -93,10 +93,12 @@ class Texts(Tree):
         self.write("src/ir/fine.cpp", "x\n" * 1200)
         self.expect(tree.check_size, "long.cpp: 1201 lines")
 
-    def test_asm(self):
+    def test_places(self):
         self.write("kernels/ptx/mma.h", 'asm volatile("x");\n')
-        self.write("src/ir/a.cpp", '  __asm__ __volatile__ ("x");\nint asm_count(int);\n')
-        self.expect(tree.check_asm, "src/ir/a.cpp:1")
+        self.write("src/base/env.cpp", 'std::getenv("X");\n')
+        self.write("tests/a.cpp", 'std::getenv("X");\n')
+        self.write("src/ir/a.cpp", '  __asm__ __volatile__ ("x");\nint asm_count(int);\nauto e = getenv("X");\n')
+        self.expect(tree.check_places, "src/ir/a.cpp:1: inline assembly", "src/ir/a.cpp:3: a look at the environment")
 
     def test_text(self):
         self.write("cmake/a.cmake", "file(DOWNLOAD " + "https" + "://example.org)\n")

@@ -53,6 +53,14 @@ SIZE_LIMIT = 1200
 # Tables of data, where length is not complexity.
 SIZE_EXEMPT: set[str] = set()
 
+# What may stand in one place only: pattern, where it is looked for, its home, its name.
+PLACES = (
+    (re.compile(r"\b(asm|__asm__|__asm)\b\s*(volatile\b|__volatile__\b|goto\b)?\s*\("), CODE_FOLDERS, "kernels/ptx",
+     "inline assembly"),
+    (re.compile(r"\b(secure_)?getenv\s*\("), ("src", "include", "kernels"), "src/base/env.cpp",
+     "a look at the environment"),
+)
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -148,17 +156,15 @@ def check_size(root):
     return findings
 
 
-def check_asm(root):
-    """Inline assembly stands in kernels/ptx alone."""
-    pattern = re.compile(r"\b(asm|__asm__|__asm)\b\s*(volatile\b|__volatile__\b|goto\b)?\s*\(")
+def check_places(root):
+    """Inline assembly stands in kernels/ptx alone, and the environment is read in one file."""
     findings = []
     for path in files(root, CODE_FOLDERS, CODE):
         where = path.relative_to(root)
-        if where.is_relative_to("kernels/ptx"):
-            continue
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            if pattern.search(line):
-                findings.append(f"{where}:{number}: inline assembly outside kernels/ptx")
+            for pattern, folders, home, what in PLACES:
+                if pattern.search(line) and where.parts[0] in folders and not where.is_relative_to(home):
+                    findings.append(f"{where}:{number}: {what} outside {home}")
     return findings
 
 
@@ -188,7 +194,7 @@ def check_text(root):
     return findings
 
 
-CHECKS = {"layers": check_layers, "size": check_size, "asm": check_asm, "text": check_text}
+CHECKS = {"layers": check_layers, "size": check_size, "places": check_places, "text": check_text}
 
 
 def main():
