@@ -24,5 +24,7 @@ FUSEDNN_EXPORT error_t destroy(handle_t handle);
 FUSEDNN_EXPORT error_t set_stream(handle_t handle, void* stream);
 FUSEDNN_EXPORT error_t get_stream(handle_t handle, void** stream);
 FUSEDNN_EXPORT error_t get_device(handle_t handle, Device* device, int* ordinal);
+/// The device in one line, for people.
+FUSEDNN_EXPORT std::string describe_device_ext(handle_t handle);
 
 FUSEDNN_END_NAMESPACE

@@ -93,7 +93,6 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(json_ragged_offset, invalid, UNSUPPORTED_GRAPH_FORMAT, "a tensor of ragged offsets has none of its own")       \
   X(json_scalar, invalid, UNSUPPORTED_GRAPH_FORMAT, "a scalar's value is a number of its own type")               \
   X(json_operation, unsupported, GRAPH_NOT_SUPPORTED, "a tag names an operation of this version")                 \
-  X(json_setting, unsupported, GRAPH_NOT_SUPPORTED, "a setting that this version lacks is off")                   \
   /* Operations: see src/ops/rows */                                                                              \
   X(matmul_rank, invalid, INVALID_VALUE, "A and B have the same rank, 3 or more")                                 \
   X(matmul_inner_dim, invalid, INVALID_VALUE, "the last dim of A equals the second last dim of B")                \

@@ -60,4 +60,9 @@ error_t get_device(handle_t handle, Device* device, int* ordinal) {
   });
 }
 
+std::string describe_device_ext(handle_t handle) {
+  if (!handle) return "none";
+  return fmt::format("{}, {} threads", handle->target.name(), handle->target.threads);
+}
+
 FUSEDNN_END_NAMESPACE

@@ -13,27 +13,6 @@ namespace {
 using base::Rule;
 using Errors = std::vector<base::Error>;
 
-/// Settings that cudnn_frontend writes and no row has. At the value given here they change nothing; monostate: at no
-/// value.
-struct ForeignSetting {
-  std::string_view tag, key;
-  std::variant<std::monostate, bool, std::string_view> neutral;
-};
-constexpr ForeignSetting foreign_settings[] = {
-    {"SDPA", "alibi_mask", false},
-    {"SDPA", "is_mxfp8", false},
-    {"SDPA", "mma_core_mode", "HALF"},  // follows from the types of the tensors
-    {"SDPA", "unfuse_fma", false},
-    {"SDPA", "dropout_probability", {}},
-    {"SDPA", "max_seq_len_kv", {}},
-};
-
-bool is_neutral(ForeignSetting const& setting, JsonValue const& value) {
-  if (auto const* b = value.get_if<bool>()) return setting.neutral == decltype(setting.neutral)(*b);
-  auto const* s = value.get_if<std::string>();
-  return s && setting.neutral == decltype(setting.neutral)(std::string_view(*s));
-}
-
 class GraphReader {
  public:
   base::Result<ir::Graph> read(JsonValue const& document) {
@@ -144,11 +123,6 @@ class GraphReader {
     node.compute = f.enumerator("compute_data_type", DataType_t::NOT_SET);
     for (ops::Attr const& a : row->attrs)
       if (JsonValue const* v = f.take(a.name)) read_attribute(f, a, *v, node.attrs);
-    for (ForeignSetting const& s : foreign_settings) {
-      if (s.tag != row->tag || row->find_attr(s.key)) continue;
-      JsonValue const* v = f.take(s.key);
-      if (v && !is_neutral(s, *v)) f.fail(Rule::json_setting, s.key, v->describe());
-    }
     // A port has one spelling: "01" is not port 1.
     auto input = [&](std::string_view port) {
       int const i = row->find_input(port);

@@ -1,4 +1,3 @@
-#include "ops/row.h"
 #include "serial/document.h"
 #include "serial/graph_json.h"
 
@@ -187,21 +186,6 @@ TEST(GraphErrors, PairsAreListsOfTwo) {
     expect_error(with_slices(slices), Rule::json_type, {"nodes[0].slices", "pairs"});
 }
 
-TEST(GraphErrors, SettingsThisVersionLacksMayBeOff) {
-  if (!ops::row_by_tag("SDPA")) GTEST_SKIP() << "no SDPA row";
-  auto with = [](char const* key, char const* value) {
-    return with_node({{"tag", "SDPA"}, {key, json::parse(value)}, {"inputs", {{"Q", 1}, {"K", 2}, {"V", 2}}}}, "O");
-  };
-  EXPECT_TRUE(from_json(with("unfuse_fma", "false")).ok());
-  EXPECT_TRUE(from_json(with("dropout_probability", "null")).ok());
-  EXPECT_TRUE(from_json(with("mma_core_mode", "\"HALF\"")).ok());
-  for (auto [key, value] : {std::pair("unfuse_fma", "true"), {"alibi_mask", "true"}, {"is_mxfp8", "1"},
-                            {"mma_core_mode", "\"FP8_E4M3\""}, {"dropout_probability", "0.5"}, {"max_seq_len_kv", "64"}}) {
-    expect_error(with(key, value), Rule::json_setting, {key});
-    EXPECT_EQ(from_json(with(key, value)).error().kind(), base::ErrorKind::unsupported);
-  }
-}
-
 TEST(GraphErrors, AllAreListed) {
   json document = json::parse(good);
   document["tensors"]["y"]["dim"] = "x";
@@ -211,7 +195,7 @@ TEST(GraphErrors, AllAreListed) {
 }
 
 TEST(GraphErrors, EveryRuleOfGraphTextIsFiredHere) {
-  std::set<std::string> fired = {"json_size", "json_syntax", "json_depth", "json_number", "json_duplicate_key", "json_setting"};
+  std::set<std::string> fired = {"json_size", "json_syntax", "json_depth", "json_number", "json_duplicate_key"};
   for (Case const& c : cases) fired.emplace(base::row(c.rule).id);
   for (base::RuleRow const& row : base::rule_table)
     EXPECT_TRUE(!row.id.starts_with("json_") || fired.count(std::string(row.id))) << row.id;

@@ -1,0 +1,55 @@
+#include "commands.h"
+#include "failure.h"
+
+#include <fusednn.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+/// The device in words, or why it cannot be used.
+std::string device_text(fusednn::Device device) {
+  fusednn::handle_t handle = nullptr;
+  fusednn::error_t const outcome = fusednn::create(&handle, device);
+  if (outcome.is_bad()) return outcome.get_message();
+  std::string const text = fusednn::describe_device_ext(handle);
+  check(fusednn::destroy(handle));
+  return text;
+}
+
+int show_environment(bool json) {
+  std::string const library = version_text(fusednn::version()), headers = version_text(FUSEDNN_VERSION);
+  std::string const cpu = device_text(fusednn::Device::CPU), cuda = device_text(fusednn::Device::CUDA);
+  std::string const variables = fusednn::describe_environment_ext();
+  if (json) {
+    nlohmann::ordered_json out = {{"library", library}, {"headers", headers}, {"devices", {{"cpu", cpu}, {"cuda", cuda}}}};
+    out["variables"] = nlohmann::json::array();
+    for (std::string const& line : CLI::detail::split(variables, '\n'))
+      if (!line.empty()) out["variables"].push_back(line);
+    fmt::print("{}\n", out.dump(2));
+  } else {
+    fmt::print("library    {}\nheaders    {}\ncpu        {}\ncuda       {}\n\n{}", library, headers, cpu, cuda, variables);
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_env(CLI::App& app, Action& action) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("env", "Versions, devices and the environment variables that are read");
+  command->add_flag("--json", *json, "For machines");
+  command->callback([json, &action] { action = [json] { return show_environment(*json); }; });
+}
+
+}  // namespace tool
