@@ -18,17 +18,29 @@ size_t page_size() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 }  // namespace
 
-GuardedBuffer::GuardedBuffer(size_t bytes) : size_(bytes) {
+GuardedBuffer::GuardedBuffer(size_t bytes) {
+  reserve(bytes);
+  std::fill(base_, data_, front);
+  fill(poison);
+}
+
+GuardedBuffer GuardedBuffer::sparse(size_t bytes) {
+  GuardedBuffer buffer;
+  buffer.reserve(bytes);
+  return buffer;
+}
+
+void GuardedBuffer::reserve(size_t bytes) {
+  size_ = bytes;
   size_t const page = page_size();
   size_t const usable = page + (bytes + page - 1) / page * page;
   mapped_ = usable + page;
-  void* memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<std::byte*>(memory);
   mprotect(base_ + usable, page, PROT_NONE);
   data_ = base_ + usable - bytes;
-  std::fill(base_, data_, front);
-  fill(poison);
 }
 
 GuardedBuffer::GuardedBuffer(GuardedBuffer&& other) noexcept

@@ -15,6 +15,9 @@ class GuardedBuffer {
   static constexpr std::byte poison{0xff};
 
   explicit GuardedBuffer(size_t bytes);
+  /// All zero, without known bytes before it; pages that nobody touches cost no memory, so that it may be
+  /// larger than the machine's.
+  static GuardedBuffer sparse(size_t bytes);
   GuardedBuffer(GuardedBuffer&& other) noexcept;
   GuardedBuffer& operator=(GuardedBuffer&& other) noexcept;
   ~GuardedBuffer();
@@ -28,6 +31,9 @@ class GuardedBuffer {
   bool front_intact() const;
 
  private:
+  GuardedBuffer() = default;
+  void reserve(size_t bytes);
+
   std::byte* base_ = nullptr;
   size_t mapped_ = 0;
   std::byte* data_ = nullptr;

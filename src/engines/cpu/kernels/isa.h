@@ -32,6 +32,7 @@ void fill_pointwise(KernelTable&);
 void fill_convert(KernelTable&);
 void fill_fold(KernelTable&);
 void fill_gemm(KernelTable&);
+void fill_attention(KernelTable&);
 KernelTable const& table();
 
 }  // namespace fusednn::engines::cpu::FUSEDNN_CPU_ISA

@@ -13,6 +13,7 @@ KernelTable const& table() {
     fill_convert(t);
     fill_fold(t);
     fill_gemm(t);
+    fill_attention(t);
     return t;
   }();
   return built;

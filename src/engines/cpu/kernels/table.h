@@ -37,6 +37,7 @@ inline constexpr int kSpreadCount = 3;
 inline constexpr int kPointwiseCount = 0 FUSEDNN_POINTWISE_MODES(FUSEDNN_COUNT);
 #undef FUSEDNN_COUNT
 
+struct AttentionKernels;
 struct GemmKernels;
 
 struct KernelTable {
@@ -81,6 +82,7 @@ struct KernelTable {
   Moment square_sum[kComputeCount];
 
   GemmKernels const* gemm[kComputeCount];
+  AttentionKernels const* attention;
 };
 
 enum class Isa : uint8_t { BASELINE, V3, V4 };
