@@ -61,7 +61,7 @@ inline int graph_program(int argc, char** argv, fusednn::graph::Graph (*make_gra
       throw std::runtime_error(std::string("usage: ") + argv[0] + " [--json]");
     fusednn::graph::Graph graph = make_graph();
     check(graph.validate());
-    std::printf("%s\n", graph.to_json_ext().c_str());
+    std::printf("%s", graph.to_json_ext().c_str());
     return 0;
   });
 }

@@ -179,7 +179,7 @@ int run(const Options& options) {
   const Table table = similarities(encoder.embed(token_ids), token_ids.size());
   const double difference = largest_difference(table, read_json("cosine.json").at("cosine").get<Table>());
   const bool narrow = options.type == DataType_t::BFLOAT16;
-  const double limit = narrow ? 2e-2 : 1e-4;
+  const double limit = narrow ? 1e-2 : 1e-4;
   const Measurement measurement = measure(encoder, token_ids, options.rounds);
 
   const char* dtype = narrow ? "bfloat16" : "float32";
