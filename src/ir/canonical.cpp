@@ -207,7 +207,7 @@ class Labels {
     for (size_t i = c.nodes.size(); i-- > 0;) {
       size_t const n = c.nodes[i];
       uint64_t label = node_[n];
-      for_ports(graph_.nodes[n].outputs, [&](size_t port, size_t t) { label = mix(mix(label, port), down_[t]); });
+      for_ports(graph_.nodes[n].outputs, [&](size_t port, size_t t) { label = mix(mix(label, port), mix(tensor_[t], down_[t])); });
       for_ports(graph_.nodes[n].inputs, [&](size_t port, size_t t) { down_[t] += mix(label, port); });
       node_[n] = label;
     }

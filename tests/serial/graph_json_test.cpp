@@ -3,6 +3,7 @@
 #include "ir/canonical.h"
 #include "serial/row_graphs.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -61,6 +62,31 @@ TEST(GraphJson, OptionalPortsMayBeAbsent) {
       expect_round_trip(graph);
       EXPECT_EQ(read(to_json(graph)).nodes.at(0).input(port), ir::no_tensor);
     }
+}
+
+TEST(GraphJson, EveryAttributeAndPortIsInTextAndKey) {
+  auto expect_alive = [](ir::Graph const& base, ir::Graph const& changed, std::string const& what) {
+    EXPECT_NE(to_json(changed), to_json(base)) << what;
+    EXPECT_NE(ir::canonical_key(changed), ir::canonical_key(base)) << what;
+    EXPECT_EQ(ir::canonical_key(read(to_json(changed))), ir::canonical_key(changed)) << what;
+  };
+  for (ops::OpRow const* row : tests::public_rows()) {
+    ir::Graph const base = tests::full_graph(*row);
+    std::string const tag(row->tag);
+    for (ops::Attr const& a : row->attrs) {
+      ir::Graph other = base, unset = base;
+      other.nodes[0].attrs.set(a.name, tests::sample_value(a, 1));
+      unset.nodes[0].attrs.set(a.name, {});
+      expect_alive(base, other, fmt::format("{}.{}", tag, a.name));
+      expect_alive(base, unset, fmt::format("{}.{} unset", tag, a.name));
+    }
+    for (auto ports : {&ir::Node::inputs, &ir::Node::outputs})
+      for (size_t i = 0; i < (base.nodes[0].*ports).size(); ++i) {
+        ir::Graph absent = base;
+        (absent.nodes[0].*ports)[i] = ir::no_tensor;
+        expect_alive(base, absent, fmt::format("{} without port {}", tag, i));
+      }
+  }
 }
 
 TEST(GraphJson, SpellsTensorsAndAttributesAsCudnnFrontendDoes) {
