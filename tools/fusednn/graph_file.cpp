@@ -1,25 +1,19 @@
 #include "graph_file.h"
 
 #include "failure.h"
+#include "file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fstream>
-#include <iostream>
-#include <iterator>
-
 namespace tool {
 
 fusednn::graph::Graph load_graph(std::string const& path) {
-  std::ifstream file;
-  if (path != "-") file.open(path, std::ios::binary);
-  std::istream& in = path == "-" ? std::cin : file;
-  if (!in) throw Failure(exit_invalid, fmt::format("{}: cannot be opened", path));
-  std::string const text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) throw Failure(exit_invalid, fmt::format("{}: cannot be read", path));
+  std::string reason;
+  auto const text = read_file(path, reason);
+  if (!text) throw Failure(exit_invalid, fmt::format("{}: {}", path, reason));
   fusednn::graph::Graph graph;
-  fusednn::error_t const outcome = graph.from_json_ext(text);
+  fusednn::error_t const outcome = graph.from_json_ext(*text);
   if (outcome.is_bad()) throw Failure(exit_code_of(outcome.get_code()), fmt::format("{}:\n{}", path, outcome.get_message()));
   return graph;
 }

@@ -1,12 +1,13 @@
 #include "npy.h"
 
+#include "file.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <optional>
 
 namespace tool {
@@ -162,11 +163,10 @@ NpyArray parse_npy(std::string_view file) {
 }
 
 NpyArray read_npy(std::string const& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw NpyError("cannot be opened");
-  std::string const text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) throw NpyError("cannot be read");
-  return parse_npy(text);
+  std::string reason;
+  auto const text = read_file(path, reason);
+  if (!text) throw NpyError(reason);
+  return parse_npy(*text);
 }
 
 void write_npy(std::string const& path, std::string_view type, std::vector<int64_t> const& shape,
