@@ -18,7 +18,7 @@ inline constexpr int kKeyBlock = 64;
 inline constexpr int64_t kFarBytes = 2048;
 
 template <class T>
-inline constexpr Storage storage_of = sizeof(T) == sizeof(float) ? Storage::F32 : Storage::F64;
+inline constexpr Storage kStorageOf = sizeof(T) == sizeof(float) ? Storage::F32 : Storage::F64;
 
 constexpr int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 constexpr int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -26,13 +26,13 @@ constexpr int64_t max_of(int64_t a, int64_t b) { return a > b ? a : b; }
 
 inline constexpr int64_t kStorageBytes[kStorageCount] = {4, 8, 2, 2, 1, 1, 1, 1, 4, 8, 1};
 
-inline char* bytes_of(void* p) { return static_cast<char*>(p); }
-inline char const* bytes_of(void const* p) { return static_cast<char const*>(p); }
+inline char* bytes_at(void* p) { return static_cast<char*>(p); }
+inline char const* bytes_at(void const* p) { return static_cast<char const*>(p); }
 
 template <class Tensor>
 inline auto element(Tensor const& t, int64_t i0, int64_t i1, int64_t i2, int64_t i3) {
   int64_t const at = i0 * t.strides[0] + i1 * t.strides[1] + i2 * t.strides[2] + i3 * t.strides[3];
-  return bytes_of(t.data) + at * kStorageBytes[static_cast<int>(t.type)];
+  return bytes_at(t.data) + at * kStorageBytes[static_cast<int>(t.type)];
 }
 
 template <class T>
@@ -94,7 +94,7 @@ struct Blocking {
 
   bool usable_in_place(AttentionInput const& in, int64_t width) const {
     bool const far = in.strides[2] != width && in.strides[2] * int64_t(sizeof(T)) >= kFarBytes;
-    return in.type == storage_of<T> && (in.strides[3] == 1 || width == 1) && !(far && q_block == kQueryBlock);
+    return in.type == kStorageOf<T> && (in.strides[3] == 1 || width == 1) && !(far && q_block == kQueryBlock);
   }
 };
 

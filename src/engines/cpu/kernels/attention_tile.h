@@ -116,7 +116,7 @@ class Task {
   template <class RowPointer>
   void pack_lanes(AttentionInput const& in, int64_t n, T* out, RowPointer row_pointer) {
     constexpr int W = lanes<T>;
-    bool const in_place = in.type == storage_of<T> && (in.strides[3] == 1 || n == 1);
+    bool const in_place = in.type == kStorageOf<T> && (in.strides[3] == 1 || n == 1);
     int64_t const stage_stride = max_of(max_of(p_.dqk, p_.dv), kKeyBlock);
     for (int64_t first = 0; first < vectors_ * W; first += W) {
       T const* rows[W];
