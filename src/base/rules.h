@@ -21,7 +21,6 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(graph_cycle, invalid, INVALID_VALUE, "a tensor must not depend on itself")                                    \
   X(graph_two_writers, invalid, INVALID_VALUE, "a tensor is written by one operation only")                       \
   X(graph_duplicate_uid, invalid, INVALID_VALUE, "uids of different tensors differ")                              \
-  X(graph_foreign_tensor, invalid, INVALID_VALUE, "a node takes tensors that are not null")                       \
   X(graph_override_shape, unsupported, GRAPH_NOT_SUPPORTED, "shapes overridden at execute need an engine that takes them") \
   X(graph_unknown_uid, invalid, INVALID_VALUE, "the uid belongs to a tensor of the graph")                        \
   /* Tensors */                                                                                                   \
@@ -55,7 +54,6 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(node_output_dims, invalid, INVALID_VALUE, "an output's dims are those the operation implies")                 \
   /* Engines, plans */                                                                                            \
   X(plan_handle, invalid, HANDLE_ERROR, "a handle is not null")                                                   \
-  X(plan_device_properties, invalid, ATTRIBUTE_NOT_SET, "a build without a handle has device properties")         \
   X(plan_stage, invalid, GRAPH_EXECUTION_PLAN_CREATION_FAILED, "the calls of the life cycle come in order")       \
   X(plan_index, invalid, INVALID_VALUE, "a plan index is below the number of plans")                              \
   X(plan_not_built, invalid, GRAPH_EXECUTION_FAILED, "a plan is built before it is executed")                     \
@@ -64,10 +62,7 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(plan_engine_id, invalid, INVALID_VALUE, "the engine exists")                                                  \
   X(plan_engine_refuses, unsupported, GRAPH_NOT_SUPPORTED, "the requested engine supports the graph")             \
   X(plan_knob, invalid, INVALID_VALUE, "a knob is one the engine has, at one of its legal values")                \
-  X(plan_overflow, unsupported, GRAPH_NOT_SUPPORTED, "workspace sizes fit in 63 bits")                            \
   X(engine_ragged, unsupported, GRAPH_NOT_SUPPORTED, "the engine takes tensors without ragged offsets")           \
-  X(engine_operation, unsupported, GRAPH_NOT_SUPPORTED, "the engine implements the operation")                    \
-  X(engine_dtype, unsupported, GRAPH_NOT_SUPPORTED, "the engine implements the data type for the operation")      \
   X(execute_missing_pointer, invalid, INVALID_VARIANT_PACK, "the variant pack holds a pointer for every tensor")  \
   X(execute_null_pointer, invalid, INVALID_VARIANT_PACK, "a bound pointer is not null")                           \
   X(execute_count, invalid, INVALID_VARIANT_PACK, "as many pointers are given as the graph has bound tensors")    \
