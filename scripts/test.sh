@@ -9,6 +9,7 @@ presets=("$@")
 [ ${#presets[@]} -gt 0 ] || presets=(tsan asan release)
 
 scripts/setup.sh
+scripts/fetch_model.sh || echo "no model: its tests are skipped"
 
 failed=()
 for preset in "${presets[@]}"; do
