@@ -1,12 +1,12 @@
 #!/bin/bash
 # Does all set-up, then builds and runs every test: optimised, under the address and undefined-behaviour
-# sanitizers, and the concurrency tests under the thread sanitizer. Fails where a test fails or none ran.
-# Arguments name the presets to run, in place of all three.
+# sanitizers, and the concurrency tests under the thread sanitizer; fuzzes readers of foreign text for a minute. Fails
+# where a test fails or none ran. Arguments name the presets to run, in place of all four.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 presets=("$@")
-[ ${#presets[@]} -gt 0 ] || presets=(tsan asan release)
+[ ${#presets[@]} -gt 0 ] || presets=(tsan fuzz asan release)
 
 scripts/setup.sh
 scripts/fetch_model.sh || echo "no model: its tests are skipped"
