@@ -146,6 +146,7 @@ HEADERS = [str(p.relative_to(KERNELS)) for f in DEVICE_FOLDERS for p in sorted((
 
 class Compile(unittest.TestCase):
     def each(self, work, items):
+        self.assertTrue(items)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             for item, fault in zip(items, pool.map(work, items)):
                 with self.subTest(item):
