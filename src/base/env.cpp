@@ -13,6 +13,10 @@ constexpr EnvVarInfo table[] = {
      "LEVEL:FILE or FILE (level 3) appends to a file",
      "0"},
     {EnvVar::NUM_THREADS, "FUSEDNN_NUM_THREADS", "threads of the CPU engine", "the OpenMP default"},
+    {EnvVar::CACHE_DIR, "FUSEDNN_CACHE_DIR", "folder of compiled kernels", "fusednn in the user's cache folder"},
+    {EnvVar::CACHE_LIMIT, "FUSEDNN_CACHE_LIMIT", "megabytes that the folder of compiled kernels may take", "1024"},
+    {EnvVar::JIT, "FUSEDNN_JIT", "forbid: never compile a kernel, take it from the cache or fail", "compile"},
+    {EnvVar::NVRTC, "FUSEDNN_NVRTC", "file of the run-time compiler, in place of a search for it", "searched for"},
 };
 
 constexpr bool rows_match_enumerators() {
@@ -20,7 +24,7 @@ constexpr bool rows_match_enumerators() {
   for (EnvVarInfo const& row : table) {
     if (static_cast<int>(row.id) != next++) return false;
   }
-  return next == static_cast<int>(EnvVar::NUM_THREADS) + 1;
+  return next == static_cast<int>(EnvVar::NVRTC) + 1;
 }
 static_assert(rows_match_enumerators());
 
@@ -28,10 +32,22 @@ static_assert(rows_match_enumerators());
 
 std::span<EnvVarInfo const> env_table() noexcept { return table; }
 
-std::optional<std::string> env_text(EnvVar variable) {
-  char const* value = std::getenv(table[static_cast<int>(variable)].name);
+namespace {
+
+std::optional<std::string> text_of(char const* name) {
+  char const* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
   return value;
+}
+
+}  // namespace
+
+std::optional<std::string> env_text(EnvVar variable) { return text_of(table[static_cast<int>(variable)].name); }
+
+std::optional<std::string> env_foreign(ForeignVar variable) {
+  static constexpr char const* names[] = {"CONDA_PREFIX", "CUDA_HOME",   "CUDA_PATH",     "HOME",
+                                          "PATH",         "VIRTUAL_ENV", "XDG_CACHE_HOME"};
+  return text_of(names[static_cast<int>(variable)]);
 }
 
 std::optional<int> env_num_threads() {

@@ -7,7 +7,7 @@
 namespace fusednn {
 
 /// Every environment variable that the library reads.
-enum class EnvVar { LOG, NUM_THREADS };
+enum class EnvVar { LOG, NUM_THREADS, CACHE_DIR, CACHE_LIMIT, JIT, NVRTC };
 
 struct EnvVarInfo {
   EnvVar id;
@@ -24,5 +24,9 @@ std::optional<std::string> env_text(EnvVar);
 
 /// Threads that the CPU engine may use: FUSEDNN_NUM_THREADS where it is a positive number, else nullopt.
 std::optional<int> env_num_threads();
+
+/// Variables of other programs, which say where they keep things.
+enum class ForeignVar { CONDA_PREFIX, CUDA_HOME, CUDA_PATH, HOME, PATH, VIRTUAL_ENV, XDG_CACHE_HOME };
+std::optional<std::string> env_foreign(ForeignVar);
 
 }  // namespace fusednn

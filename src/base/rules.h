@@ -70,6 +70,7 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(execute_workspace, invalid, INVALID_VARIANT_PACK, "a plan that needs workspace is given one")                 \
   X(execute_device, invalid, INVALID_CUDA_DEVICE, "a plan runs on the device it was built for")                   \
   X(handle_device, unsupported, HANDLE_ERROR, "the device exists on this machine and has an engine")              \
+  X(handle_stream, invalid, HANDLE_ERROR, "a stream belongs to the primary context of the handle's device")        \
   X(handle_version, invalid, HANDLE_ERROR, "headers and library have the same version")                           \
   /* Graph text */                                                                                                \
   X(json_size, invalid, UNSUPPORTED_GRAPH_FORMAT, "graph text has at most 64 MiB")                                \
@@ -88,6 +89,16 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(json_ragged_offset, invalid, UNSUPPORTED_GRAPH_FORMAT, "a tensor of ragged offsets has none of its own")       \
   X(json_scalar, invalid, UNSUPPORTED_GRAPH_FORMAT, "a scalar's value is a number of its own type")               \
   X(json_operation, unsupported, GRAPH_NOT_SUPPORTED, "a tag names an operation of this version")                 \
+  X(json_setting, unsupported, GRAPH_NOT_SUPPORTED, "a setting that this version lacks is off")                   \
+  /* CUDA */                                                                                                      \
+  X(cuda_driver, failed, HANDLE_ERROR, "a CUDA driver of 11.8 or newer is installed and starts")                  \
+  X(cuda_call, failed, CUDA_API_FAILED, "the CUDA driver carries out a call")                                     \
+  X(nvrtc_library, failed, NVRTC_COMPILATION_FAILED, "NVRTC is found where a kernel has to be compiled")          \
+  X(nvrtc_arch, unsupported, NVRTC_COMPILATION_FAILED, "the NVRTC that is found compiles for the GPU")            \
+  X(nvrtc_compile, failed, NVRTC_COMPILATION_FAILED, "NVRTC compiles a generated kernel")                         \
+  X(jit_include, internal, NVRTC_COMPILATION_FAILED, "a generated kernel includes files that are embedded")       \
+  X(jit_forbidden, failed, NVRTC_COMPILATION_FAILED, "a kernel is in the cache where compiling is forbidden")     \
+  X(jit_serialised, unsupported, GRAPH_EXECUTION_PLAN_CREATION_FAILED, "ptxas leaves tensor-core instructions asynchronous") \
   /* Operations: see src/ops/rows */                                                                              \
   X(matmul_rank, invalid, INVALID_VALUE, "A and B have the same rank, 3 or more")                                 \
   X(matmul_inner_dim, invalid, INVALID_VALUE, "the last dim of A equals the second last dim of B")                \

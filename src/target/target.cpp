@@ -15,4 +15,19 @@ Target host_target() {
   return t;
 }
 
+Target cuda_target(int ordinal, Gpu gpu) {
+  Target t;
+  t.device = Device::CUDA;
+  t.ordinal = ordinal;
+  t.gpu = std::move(gpu);
+  return t;
+}
+
+Target cuda_target(Gpu gpu) { return cuda_target(-1, std::move(gpu)); }
+
+std::string Target::name() const {
+  if (device == Device::CPU) return "cpu";
+  return has_device() ? "cuda:" + std::to_string(ordinal) : gpu->arch;
+}
+
 }  // namespace fusednn::target

@@ -42,7 +42,7 @@ PRIVATE_LIBRARIES = {
     re.compile(r"zstd\.h"): ("src/jit", "src/serial"),
     re.compile(r"CLI/"): ("tools", "bench"),
     re.compile(r"omp\.h"): ("src/engines/cpu", "bench", "tests"),
-    re.compile(r"cuda|nvrtc|nv"): ("src/cuda", "include/fusednn/compat", "kernels"),
+    re.compile(r"cuda|nvrtc|nv"): ("src/cuda", "include/fusednn/compat", "kernels", "tests/cuda"),
 }
 # Headers that cost every user of the public ones too much, or that drag in state.
 NOT_IN_PUBLIC_HEADERS = {"iostream", "fstream", "sstream", "iomanip", "regex", "filesystem", "thread", "future",
