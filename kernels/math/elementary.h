@@ -13,7 +13,7 @@
 namespace fusednn::math {
 inline namespace FUSEDNN_MATH_ISA {
 
-inline constexpr float kInf = __builtin_huge_valf();
+inline constexpr float kInf = __builtin_bit_cast(float, 0x7f800000u);
 inline constexpr float kLog2E = 1.44269504f;
 inline constexpr float kLn2Hi = 0x1.62e4p-1f;     // 15 bits: an exponent times this is exact
 inline constexpr float kLn2Lo = 0x1.7f7d1cp-20f;  // ln 2 - kLn2Hi

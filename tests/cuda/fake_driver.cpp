@@ -84,22 +84,30 @@ EXPORT DriverCode cuCtxGetCurrent(RawContext* context) {
   return *context = current_context(), state().shut_down ? code::deinitialized : code::success;
 }
 
+namespace {
 struct LoadedModule {
   std::vector<std::unique_ptr<std::string>> entries;
 };
+// What a driver that has shut down was not asked to unload stays here.
+std::vector<std::unique_ptr<LoadedModule>>& loaded_modules() {
+  static auto& list = *new std::vector<std::unique_ptr<LoadedModule>>;
+  return list;
+}
+}  // namespace
 EXPORT DriverCode cuModuleLoadDataEx(RawModule* module, void const*, unsigned, int*, void** values) {
   DriverCode const code = enter("cuModuleLoadDataEx");
   if (code) return std::strcpy(static_cast<char*>(values[0]), "the image is not to our liking"), code;
   std::lock_guard const lock(mutex);
   ++state().modules;
-  *module = reinterpret_cast<RawModule>(new LoadedModule);
+  loaded_modules().push_back(std::make_unique<LoadedModule>());
+  *module = reinterpret_cast<RawModule>(loaded_modules().back().get());
   return code;
 }
 EXPORT DriverCode cuModuleUnload(RawModule module) {
   DriverCode const code = enter("cuModuleUnload");
   std::lock_guard const lock(mutex);
   --state().modules;
-  delete reinterpret_cast<LoadedModule*>(module);
+  std::erase_if(loaded_modules(), [&](auto const& m) { return m.get() == reinterpret_cast<LoadedModule*>(module); });
   return code;
 }
 EXPORT DriverCode cuModuleGetFunction(RawFunction* function, RawModule module, char const* name) {
