@@ -89,7 +89,6 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(json_ragged_offset, invalid, UNSUPPORTED_GRAPH_FORMAT, "a tensor of ragged offsets has none of its own")       \
   X(json_scalar, invalid, UNSUPPORTED_GRAPH_FORMAT, "a scalar's value is a number of its own type")               \
   X(json_operation, unsupported, GRAPH_NOT_SUPPORTED, "a tag names an operation of this version")                 \
-  X(json_setting, unsupported, GRAPH_NOT_SUPPORTED, "a setting that this version lacks is off")                   \
   /* CUDA */                                                                                                      \
   X(cuda_driver, failed, HANDLE_ERROR, "a CUDA driver of 11.8 or newer is installed and starts")                  \
   X(cuda_call, failed, CUDA_API_FAILED, "the CUDA driver carries out a call")                                     \
