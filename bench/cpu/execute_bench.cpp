@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
-// What `execute` costs on the host beyond the kernels: a graph of 16 bound tensors without elements, so that every
-// kernel returns at once.
+// What `execute` costs on the host beyond the kernels: a graph of 16 bound tensors without elements, so that
+// every kernel returns at once.
 
 namespace {
 
@@ -50,7 +50,8 @@ template <class Pack>
 void execute(benchmark::State& state, Pack EmptySum::*pack) {
   EmptySum sum;
   for (auto _ : state)
-    if (sum.graph.execute(sum.handle, sum.*pack, sum.workspace.data()).is_bad()) state.SkipWithError("failed");
+    if (sum.graph.execute(sum.handle, sum.*pack, sum.workspace.data()).is_bad())
+      state.SkipWithError("failed");
 }
 
 void ByUid(benchmark::State& state) { execute(state, &EmptySum::by_uid); }
@@ -58,7 +59,8 @@ void ByTensor(benchmark::State& state) { execute(state, &EmptySum::by_tensor); }
 void BySortedPointers(benchmark::State& state) {
   EmptySum sum;
   for (auto _ : state)
-    if (sum.graph.execute(sum.handle, sum.sorted, tensors, sum.workspace.data()).is_bad()) state.SkipWithError("failed");
+    if (sum.graph.execute(sum.handle, sum.sorted, tensors, sum.workspace.data()).is_bad())
+      state.SkipWithError("failed");
 }
 BENCHMARK(ByUid);
 BENCHMARK(ByTensor);

@@ -23,8 +23,8 @@ inline constexpr int max_rank = 8;
 
 using AttrValue = graph::Attribute_value;
 
-/// Named attribute values of one node. After validation it holds every attribute of the operation's row, unset ones
-/// as monostate.
+/// Named attribute values of one node. After validation it holds every attribute of the operation's row,
+/// unset ones as monostate.
 class AttrSet {
  public:
   void set(std::string_view name, AttrValue value) {
@@ -83,7 +83,8 @@ struct Node {
   OpKind op = OpKind::pointwise;
   std::string name;
   DataType_t compute = DataType_t::NOT_SET;
-  std::vector<TensorId> inputs;   ///< by port of the operation's row; no_tensor where an optional one is absent
+  std::vector<TensorId>
+      inputs;  ///< by port of the operation's row; no_tensor where an optional one is absent
   std::vector<TensorId> outputs;  ///< likewise
   AttrSet attrs;
 

@@ -67,7 +67,8 @@ bool overlaps_itself(Dims const& dims, Dims const& strides) {
   for (auto [stride, dim] : axes) {
     if (stride <= reach) return true;
     int64_t step;
-    if (__builtin_mul_overflow(stride, dim - 1, &step) || __builtin_add_overflow(reach, step, &reach)) return true;
+    if (__builtin_mul_overflow(stride, dim - 1, &step) || __builtin_add_overflow(reach, step, &reach))
+      return true;
   }
   return false;
 }
@@ -76,25 +77,33 @@ int storage_bits(DataType_t dtype) {
   switch (dtype) {
     case DataType_t::DOUBLE:
     case DataType_t::INT64:
-    case DataType_t::COMPLEX_FP32: return 64;
+    case DataType_t::COMPLEX_FP32:
+      return 64;
     case DataType_t::FLOAT:
     case DataType_t::INT32:
     case DataType_t::INT8x4:
-    case DataType_t::UINT8x4: return 32;
+    case DataType_t::UINT8x4:
+      return 32;
     case DataType_t::HALF:
-    case DataType_t::BFLOAT16: return 16;
+    case DataType_t::BFLOAT16:
+      return 16;
     case DataType_t::INT8:
     case DataType_t::UINT8:
     case DataType_t::BOOLEAN:
     case DataType_t::FP8_E4M3:
     case DataType_t::FP8_E5M2:
-    case DataType_t::FP8_E8M0: return 8;
+    case DataType_t::FP8_E8M0:
+      return 8;
     case DataType_t::FP4_E2M1:
-    case DataType_t::INT4: return 4;
-    case DataType_t::INT8x32: return 256;
-    case DataType_t::COMPLEX_FP64: return 128;
+    case DataType_t::INT4:
+      return 4;
+    case DataType_t::INT8x32:
+      return 256;
+    case DataType_t::COMPLEX_FP64:
+      return 128;
     case DataType_t::NOT_SET:
-    case DataType_t::FAST_FLOAT_FOR_FP8: return 0;
+    case DataType_t::FAST_FLOAT_FOR_FP8:
+      return 0;
   }
   return 0;
 }

@@ -22,7 +22,8 @@ class OpGraph {
   int producer(TensorId id) const { return producer_[static_cast<size_t>(id)]; }
   /// Nodes that read the tensor, each once, in order.
   std::span<int const> consumers(TensorId id) const { return consumers_[static_cast<size_t>(id)]; }
-  /// Tensors that some node reads (or that give ragged offsets) and none writes, compile-time constants excluded.
+  /// Tensors that some node reads (or that give ragged offsets) and none writes, compile-time constants
+  /// excluded.
   std::vector<TensorId> const& inputs() const { return inputs_; }
   /// Tensors that a node writes and that are not virtual.
   std::vector<TensorId> const& outputs() const { return outputs_; }
@@ -37,8 +38,8 @@ class OpGraph {
 
 using OpGraphPtr = std::shared_ptr<OpGraph const>;
 
-/// Indices of the nodes in an order where each comes after the writers of its inputs, otherwise as given; shorter
-/// than `graph.nodes` where a cycle keeps nodes from being ordered.
+/// Indices of the nodes in an order where each comes after the writers of its inputs, otherwise as given;
+/// shorter than `graph.nodes` where a cycle keeps nodes from being ordered.
 std::vector<int> topological_order(Graph const& graph);
 
 }  // namespace fusednn::ir

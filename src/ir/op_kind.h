@@ -1,7 +1,7 @@
 #pragma once
 
-// Operations. Each has one row in src/ops (a static_assert there proves it). Kinds marked internal appear only in
-// graphs that the library rewrote; users cannot name them.
+// Operations. Each has one row in src/ops (a static_assert there proves it). Kinds marked internal appear
+// only in graphs that the library rewrote; users cannot name them.
 #define FUSEDNN_OP_KINDS(X) \
   X(matmul)                 \
   X(pointwise)              \

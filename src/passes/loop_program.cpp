@@ -62,7 +62,8 @@ class ShapeFinder {
   bool find_space() {
     int64_t largest = -1;
     for (int n : nodes_) {
-      if (n != anchor_ && node(n).op != OpKind::pointwise && node(n).op != OpKind::reduction && !is_norm(node(n)))
+      if (n != anchor_ && node(n).op != OpKind::pointwise && node(n).op != OpKind::reduction &&
+          !is_norm(node(n)))
         return false;
       Dims const& d = own_space(n);
       int64_t const volume = ir::volume(d).value_or(INT64_MAX);
@@ -90,7 +91,8 @@ class ShapeFinder {
     bool found = false;
     for (int n : nodes_) {
       if (n == anchor_) continue;
-      if (!is_norm(node(n)) && (node(n).op != OpKind::reduction || !read_inside(node(n).outputs[0]))) continue;
+      if (!is_norm(node(n)) && (node(n).op != OpKind::reduction || !read_inside(node(n).outputs[0])))
+        continue;
       std::vector<bool> const axes = reduced_axes(graph_, node(n));
       if (axes.size() != shape_.space.size() || (found && axes != shape_.row_axes)) return false;
       shape_.row_axes = axes;
@@ -106,7 +108,8 @@ class ShapeFinder {
     return in_rank(graph_.tensor(t).dims, shape_.space.size()) == expected;
   }
 
-  /// Element-wise, per row, or one value alone: what is computed once for each of its elements, or costs nothing.
+  /// Element-wise, per row, or one value alone: what is computed once for each of its elements, or costs
+  /// nothing.
   bool fits_dims(TensorId t) const {
     if (has_dims(t, false) || has_dims(t, true)) return true;
     return graph_.tensor(t).is_virtual && ir::volume(graph_.tensor(t).dims) == 1 && read_only_inside(t);
@@ -191,7 +194,11 @@ class Lowering {
       StridedView const& view = view_of(t);
       Dims strides = strides_in_space(t, view);
       bool const row = has_rows() && !varies_in_row(strides);
-      value = add({.op = Op::load, .type = type, .per_row = row, .tensor = t, .strides = std::move(strides),
+      value = add({.op = Op::load,
+                   .type = type,
+                   .per_row = row,
+                   .tensor = t,
+                   .strides = std::move(strides),
                    .offset = view.offset});
     }
     reads_.emplace(key, value);
@@ -202,13 +209,15 @@ class Lowering {
     return std::find(program_.row_axes.begin(), program_.row_axes.end(), true) != program_.row_axes.end();
   }
 
-  /// Rounds a node's result to its tensor's type, stores it where others need it, and keeps it for the region.
+  /// Rounds a node's result to its tensor's type, stores it where others need it, and keeps it for the
+  /// region.
   void finish(TensorId t, ValueId value, std::vector<bool> const& reduced = {}) {
     if (graph_.tensor(t).dtype != at(value).type) {
       bool const row = per_row(value);
       DataType_t const type = at(value).type;
       bool const terminal = at(value).terminal;
-      value = add({.op = Op::round, .type = type, .per_row = row, .a = value, .tensor = t, .terminal = terminal});
+      value =
+          add({.op = Op::round, .type = type, .per_row = row, .a = value, .tensor = t, .terminal = terminal});
     }
     computed_[t] = value;
     if (std::find(region_.outputs.begin(), region_.outputs.end(), t) == region_.outputs.end()) return;
@@ -221,7 +230,8 @@ class Lowering {
 
   void lower(int n) {
     ir::Node const& v = graph_.nodes()[static_cast<size_t>(n)];
-    if (n == program_.anchor) return finish(v.outputs[0], add({.op = Op::anchor, .type = v.compute, .node = n}));
+    if (n == program_.anchor)
+      return finish(v.outputs[0], add({.op = Op::anchor, .type = v.compute, .node = n}));
     if (is_norm(v)) return lower_norm(n, v);
     if (v.op == OpKind::reduction) return lower_reduction(n, v);
     ValueId operands[3] = {no_value, no_value, no_value};
@@ -238,19 +248,32 @@ class Lowering {
     Dims const& dims = graph_.tensor(v.outputs[0]).dims;
     for (size_t i = 0; i < rank() && dims.size() == rank(); ++i)
       row = row && !(program_.row_axes[i] && dims[i] != 1);
-    finish(v.outputs[0], add({.op = Op::pointwise, .type = v.compute, .per_row = row, .a = operands[0],
-                              .b = operands[1], .c = operands[2], .node = n, .mode = mode}));
+    finish(v.outputs[0], add({.op = Op::pointwise,
+                              .type = v.compute,
+                              .per_row = row,
+                              .a = operands[0],
+                              .b = operands[1],
+                              .c = operands[2],
+                              .node = n,
+                              .mode = mode}));
   }
 
   void lower_reduction(int n, ir::Node const& v) {
     std::vector<bool> axes = reduced_axes(graph_, v);
     bool read_again = false;
     for (int c : graph_.consumers(v.outputs[0]))
-      read_again = read_again || std::find(region_.nodes.begin(), region_.nodes.end(), c) != region_.nodes.end();
+      read_again =
+          read_again || std::find(region_.nodes.begin(), region_.nodes.end(), c) != region_.nodes.end();
     bool const row = read_again || (has_rows() && axes == program_.row_axes);
     ValueId const x = read(v.inputs[0], v.compute);
-    finish(v.outputs[0], add({.op = Op::reduce, .type = v.compute, .per_row = row && has_rows(), .a = x, .node = n,
-                              .terminal = !row, .axes = axes}),
+    finish(v.outputs[0],
+           add({.op = Op::reduce,
+                .type = v.compute,
+                .per_row = row && has_rows(),
+                .a = x,
+                .node = n,
+                .terminal = !row,
+                .axes = axes}),
            axes);
   }
 
@@ -270,9 +293,11 @@ class Lowering {
     finish(v.outputs[0], y);
     bool const centred = v.op == OpKind::layernorm;
     if (centred && v.output(1) != no_tensor)
-      finish(v.outputs[1], add({.op = Op::mean, .type = v.compute, .per_row = rows, .a = moments}), program_.row_axes);
+      finish(v.outputs[1], add({.op = Op::mean, .type = v.compute, .per_row = rows, .a = moments}),
+             program_.row_axes);
     if (TensorId const t = v.output(centred ? 2 : 1); t != no_tensor)
-      finish(t, add({.op = Op::inverse, .type = v.compute, .per_row = rows, .a = moments}), program_.row_axes);
+      finish(t, add({.op = Op::inverse, .type = v.compute, .per_row = rows, .a = moments}),
+             program_.row_axes);
   }
 
   ir::OpGraph const& graph_;
@@ -289,7 +314,8 @@ bool is_loop_program(ir::OpGraph const& graph, std::span<int const> nodes, int a
   return ShapeFinder(graph, nodes, anchor).find().valid;
 }
 
-LoopProgram loop_program(ir::OpGraph const& graph, Partition const& partition, Region const& region, int anchor) {
+LoopProgram loop_program(ir::OpGraph const& graph, Partition const& partition, Region const& region,
+                         int anchor) {
   return Lowering(graph, partition, region, anchor).run();
 }
 

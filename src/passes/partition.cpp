@@ -18,7 +18,10 @@ size_t at(TensorId id) { return static_cast<size_t>(id); }
 class Partitioner {
  public:
   Partitioner(ir::OpGraph const& graph, Fits const& fits, int64_t alignment)
-      : graph_(graph), fits_(fits), alignment_(alignment), alias_(graph.tensors().size()),
+      : graph_(graph),
+        fits_(fits),
+        alignment_(alignment),
+        alias_(graph.tensors().size()),
         region_of_(graph.nodes().size(), -1) {}
 
   Partition run() {
@@ -39,8 +42,8 @@ class Partitioner {
   ir::Node const& node(int n) const { return graph_.nodes()[static_cast<size_t>(n)]; }
   bool same_type(TensorId a, TensorId b) const { return graph_.tensor(a).dtype == graph_.tensor(b).dtype; }
 
-  /// Producers of a concatenation's inputs may write into the output directly. The last concatenation comes first, so
-  /// that one inside another finds its output's place.
+  /// Producers of a concatenation's inputs may write into the output directly. The last concatenation comes
+  /// first, so that one inside another finds its output's place.
   void alias_concatenations() {
     for (int n = static_cast<int>(graph_.nodes().size()); n-- > 0;) {
       if (node(n).op != ir::OpKind::concatenate) continue;
@@ -49,7 +52,8 @@ class Partitioner {
         TensorId const in = node(n).inputs[port];
         int const writer = graph_.producer(in);
         bool const written_here = writer >= 0 && !is_view(node(writer));
-        if (written_here && graph_.tensor(in).is_virtual && same_type(in, out) && alias_[at(in)].target == no_tensor)
+        if (written_here && graph_.tensor(in).is_virtual && same_type(in, out) &&
+            alias_[at(in)].target == no_tensor)
           alias_[at(in)] = {out, n, port};
       }
     }
@@ -65,7 +69,9 @@ class Partitioner {
     }
   }
 
-  bool aliased_view(int n) const { return is_view(node(n)) && alias_[at(node(n).outputs[0])].target != no_tensor; }
+  bool aliased_view(int n) const {
+    return is_view(node(n)) && alias_[at(node(n).outputs[0])].target != no_tensor;
+  }
 
   /// How the elements of a tensor lie in the memory that holds them.
   StridedView view_in_memory(TensorId id) const {
@@ -129,7 +135,8 @@ class Partitioner {
     }
     int home = -1;
     for (auto r = joinable.rbegin(); r != joinable.rend(); ++r) {
-      if (home < 0 ? can_join(*r, n, before) : can_merge(home, *r)) home = home < 0 ? join(*r, n) : merge(home, *r);
+      if (home < 0 ? can_join(*r, n, before) : can_merge(home, *r))
+        home = home < 0 ? join(*r, n) : merge(home, *r);
     }
     if (home < 0) {
       home = static_cast<int>(regions_.size());
@@ -276,7 +283,8 @@ class Partitioner {
     // Largest first, each at the lowest offset that is free during its life.
     std::vector<size_t> by_size(blocks.size());
     std::iota(by_size.begin(), by_size.end(), size_t(0));
-    std::stable_sort(by_size.begin(), by_size.end(), [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+    std::stable_sort(by_size.begin(), by_size.end(),
+                     [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
     std::vector<int64_t> offset(blocks.size(), 0);
     for (size_t i = 0; i < by_size.size(); ++i) {
       Block const& block = blocks[by_size[i]];
@@ -305,7 +313,7 @@ class Partitioner {
   ir::OpGraph const& graph_;
   Fits const& fits_;
   int64_t alignment_;
-  std::vector<Alias> alias_;  ///< by TensorId
+  std::vector<Alias> alias_;    ///< by TensorId
   std::vector<int> region_of_;  ///< by node; -1 for nodes that are addressing alone
   std::vector<Building> regions_;
 };

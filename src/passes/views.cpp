@@ -12,12 +12,15 @@ bool is_view(ir::Node const& node) {
 
 std::optional<ir::Dims> reshaped_strides(ir::Dims const& from, ir::Dims const& strides, ir::Dims const& to) {
   if (std::find(from.begin(), from.end(), 0) != from.end()) return ir::packed_strides(to);
-  // Axes of `from` that follow one another without a gap form runs; an axis of `to` must divide what is left of a run.
+  // Axes of `from` that follow one another without a gap form runs; an axis of `to` must divide what is left
+  // of a run.
   std::vector<std::pair<int64_t, int64_t>> runs;  // elements, stride of the innermost
   for (size_t i = 0; i < from.size(); ++i) {
     if (from[i] == 1) continue;
-    if (!runs.empty() && runs.back().second == strides[i] * from[i]) runs.back() = {runs.back().first * from[i], strides[i]};
-    else runs.emplace_back(from[i], strides[i]);
+    if (!runs.empty() && runs.back().second == strides[i] * from[i])
+      runs.back() = {runs.back().first * from[i], strides[i]};
+    else
+      runs.emplace_back(from[i], strides[i]);
   }
   ir::Dims result(to.size(), 1);
   int64_t taken = 1;  // of the run at the back, by inner axes
@@ -34,7 +37,8 @@ std::optional<ir::Dims> reshaped_strides(ir::Dims const& from, ir::Dims const& s
   return result;
 }
 
-std::optional<StridedView> view_of_output(ir::Graph const& graph, ir::Node const& node, StridedView const& input) {
+std::optional<StridedView> view_of_output(ir::Graph const& graph, ir::Node const& node,
+                                          StridedView const& input) {
   ir::Tensor const &x = graph.tensor(node.inputs[0]), &y = graph.tensor(node.outputs[0]);
   StridedView view{input.offset, {}};
   switch (node.op) {
@@ -57,11 +61,13 @@ std::optional<StridedView> view_of_output(ir::Graph const& graph, ir::Node const
       view.strides = std::move(*strides);
       return view;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
-StridedView slot_of_input(ir::Graph const& graph, ir::Node const& concatenate, size_t port, StridedView const& output) {
+StridedView slot_of_input(ir::Graph const& graph, ir::Node const& concatenate, size_t port,
+                          StridedView const& output) {
   auto const axis = static_cast<size_t>(concatenate.attrs.get<int64_t>("axis"));
   int64_t start = 0;
   for (size_t i = 0; i < port; ++i) start += graph.tensor(concatenate.inputs[i]).dims[axis];

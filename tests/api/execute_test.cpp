@@ -22,7 +22,8 @@ struct Sum {
         .set_compute_data_type(fe::DataType_t::FLOAT);
     Graph::tensor_ptr sum;
     for (int i = 0; i + 1 < count; ++i) {
-      auto x = graph.tensor(Tensor_attributes().set_dim({n}).set_stride({1}).set_uid(i).set_name("x" + std::to_string(i)));
+      auto x = graph.tensor(
+          Tensor_attributes().set_dim({n}).set_stride({1}).set_uid(i).set_name("x" + std::to_string(i)));
       sum = sum ? graph.pointwise(sum, x, Pointwise_attributes().set_mode(fe::PointwiseMode_t::ADD)) : x;
       inputs.push_back(std::vector<float>(static_cast<size_t>(n), float(i + 1)));
     }
@@ -62,7 +63,8 @@ TEST(Execute, ReportsWhatTheVariantPackLacks) {
   sum.pack[0] = x0;
   EXPECT_TRUE(sum.graph.execute(sum.handle, sum.pack, sum.workspace.data()).is_good());
   void* pointers[] = {x0};
-  EXPECT_EQ(sum.graph.execute(sum.handle, pointers, 1, nullptr).get_code(), fe::error_code_t::INVALID_VARIANT_PACK);
+  EXPECT_EQ(sum.graph.execute(sum.handle, pointers, 1, nullptr).get_code(),
+            fe::error_code_t::INVALID_VARIANT_PACK);
   EXPECT_EQ(sum.graph.execute(nullptr, sum.pack, nullptr).get_code(), fe::error_code_t::HANDLE_ERROR);
 }
 

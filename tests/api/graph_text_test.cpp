@@ -23,10 +23,15 @@ class GraphText : public testing::Test {
 /// y = relu(x w + b) * 2.5, in whatever order and by whatever names.
 Graph linear(std::string const& prefix = "", bool other_order = false, float scale = 2.5f) {
   Graph graph;
-  graph.set_name(prefix + "linear").set_io_data_type(DataType_t::FLOAT).set_intermediate_data_type(DataType_t::FLOAT);
+  graph.set_name(prefix + "linear")
+      .set_io_data_type(DataType_t::FLOAT)
+      .set_intermediate_data_type(DataType_t::FLOAT);
   graph.set_compute_data_type(DataType_t::FLOAT);
   auto tensor = [&](char const* name, int64_t rows, int64_t columns) {
-    return graph.tensor(Tensor_attributes().set_name(prefix + name).set_dim({1, rows, columns}).set_stride({rows * columns, columns, 1}));
+    return graph.tensor(Tensor_attributes()
+                            .set_name(prefix + name)
+                            .set_dim({1, rows, columns})
+                            .set_stride({rows * columns, columns, 1}));
   };
   auto mode = [](PointwiseMode_t m) { return fe::graph::Pointwise_attributes().set_mode(m); };
   Graph::tensor_ptr b, x, w;
@@ -59,7 +64,9 @@ TEST_F(GraphText, KeyIsTheSameBeforeAndAfterEveryStep) {
 TEST_F(GraphText, DynamicShapesLeaveTheKeyFreeOfDims) {
   auto key_of = [](int64_t rows, bool dynamic) {
     Graph graph;
-    graph.set_io_data_type(DataType_t::FLOAT).set_compute_data_type(DataType_t::FLOAT).set_dynamic_shape_enabled(dynamic);
+    graph.set_io_data_type(DataType_t::FLOAT)
+        .set_compute_data_type(DataType_t::FLOAT)
+        .set_dynamic_shape_enabled(dynamic);
     auto x = graph.tensor(Tensor_attributes().set_dim({rows, 8}).set_stride({8, 1}));
     graph.pointwise(x, fe::graph::Pointwise_attributes().set_mode(PointwiseMode_t::EXP))->set_output(true);
     return graph.key();
@@ -104,7 +111,8 @@ TEST_F(GraphText, AGraphThatWasReadGivesTheSameResults) {
     ASSERT_TRUE(e.is_good()) << e.get_message();
     std::vector<float>& y = results.emplace_back(8, -1.0f);
     std::unordered_map<Graph::tensor_ptr, void*> pack;
-    for (auto const& t : g->inputs_ext()) pack[t] = t->get_name() == "x" ? x.data() : t->get_name() == "w" ? w.data() : b.data();
+    for (auto const& t : g->inputs_ext())
+      pack[t] = t->get_name() == "x" ? x.data() : t->get_name() == "w" ? w.data() : b.data();
     pack[g->outputs_ext().at(0)] = y.data();
     std::vector<char> workspace(static_cast<size_t>(g->get_workspace_size()));
     ASSERT_TRUE(g->execute(handle, pack, workspace.data()).is_good());
@@ -150,7 +158,8 @@ TEST_F(GraphText, ExplainSpeaksToMachines) {
   EXPECT_EQ(known.at("device"), "cpu");
   EXPECT_EQ(known.at("operations").size(), 4u);
   bool reference = false;
-  for (auto const& e : known.at("engines")) reference = reference || (e.at("engine") == "cpu.reference" && e.at("configs") == 1);
+  for (auto const& e : known.at("engines"))
+    reference = reference || (e.at("engine") == "cpu.reference" && e.at("configs") == 1);
   EXPECT_TRUE(reference) << known.dump(2);
   ASSERT_EQ(known.at("plans").size(), static_cast<size_t>(graph.get_execution_plan_count()));
   int64_t chosen = 0;

@@ -40,7 +40,8 @@ class Plans : public ::testing::Test {
 TEST_F(Plans, OrderIsStableAndModesAddNoRepetition) {
   ASSERT_TRUE(graph.create_execution_plans({fe::HeurMode_t::A}).is_good());
   std::vector<std::string> const first = names();
-  ASSERT_TRUE(graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::B, fe::HeurMode_t::FALLBACK}).is_good());
+  ASSERT_TRUE(graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::B, fe::HeurMode_t::FALLBACK})
+                  .is_good());
   EXPECT_EQ(names(), first);
   Graph again = graph;
   ASSERT_TRUE(again.build_operation_graph(handle).is_good());
@@ -84,11 +85,13 @@ TEST_F(Plans, FiltersBarAndSayWhy) {
 
 TEST_F(Plans, NotesFilter) {
   ASSERT_TRUE(graph.create_execution_plans({fe::HeurMode_t::A}).is_good());
-  graph.deselect_behavior_notes({fe::BehaviorNote_t::SLOW_ext}).deselect_numeric_notes({fe::NumericalNote_t::TENSOR_CORE});
+  graph.deselect_behavior_notes({fe::BehaviorNote_t::SLOW_ext})
+      .deselect_numeric_notes({fe::NumericalNote_t::TENSOR_CORE});
   for (int64_t i = 0; i < graph.get_execution_plan_count(); ++i) {
     Plan_info info;
     ASSERT_TRUE(graph.get_plan_info_ext(i, info).is_good());
-    bool const slow = std::count(info.behavior_notes.begin(), info.behavior_notes.end(), fe::BehaviorNote_t::SLOW_ext);
+    bool const slow =
+        std::count(info.behavior_notes.begin(), info.behavior_notes.end(), fe::BehaviorNote_t::SLOW_ext);
     EXPECT_EQ(slow, !info.barred.empty()) << info.name;
   }
 }

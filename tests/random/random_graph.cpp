@@ -10,18 +10,43 @@ namespace {
 using namespace fusednn::graph;
 using enum PointwiseMode_t;
 
-std::vector<PointwiseMode_t> const unary = {
-    SQRT, RELU_FWD, TANH_FWD, SIGMOID_FWD, ELU_FWD, GELU_FWD, SOFTPLUS_FWD, SWISH_FWD, ERF, IDENTITY,
-    GELU_APPROX_TANH_FWD, GEN_INDEX, EXP, LOG, NEG, ABS, CEIL, COS, FLOOR, RSQRT, SIN, LOGICAL_NOT, TAN, RECIPROCAL};
+std::vector<PointwiseMode_t> const unary = {SQRT,
+                                            RELU_FWD,
+                                            TANH_FWD,
+                                            SIGMOID_FWD,
+                                            ELU_FWD,
+                                            GELU_FWD,
+                                            SOFTPLUS_FWD,
+                                            SWISH_FWD,
+                                            ERF,
+                                            IDENTITY,
+                                            GELU_APPROX_TANH_FWD,
+                                            GEN_INDEX,
+                                            EXP,
+                                            LOG,
+                                            NEG,
+                                            ABS,
+                                            CEIL,
+                                            COS,
+                                            FLOOR,
+                                            RSQRT,
+                                            SIN,
+                                            LOGICAL_NOT,
+                                            TAN,
+                                            RECIPROCAL};
 std::vector<PointwiseMode_t> const binary = {
-    ADD, MUL, MAX, MIN, RELU_BWD, TANH_BWD, SIGMOID_BWD, ELU_BWD, GELU_BWD, SOFTPLUS_BWD, SWISH_BWD,
-    GELU_APPROX_TANH_BWD, MOD, POW, SUB, ADD_SQUARE, DIV, CMP_EQ, CMP_NEQ, CMP_GT, CMP_GE, CMP_LT, CMP_LE, LOGICAL_AND,
+    ADD,         MUL,     MAX,      MIN,          RELU_BWD,  TANH_BWD,
+    SIGMOID_BWD, ELU_BWD, GELU_BWD, SOFTPLUS_BWD, SWISH_BWD, GELU_APPROX_TANH_BWD,
+    MOD,         POW,     SUB,      ADD_SQUARE,   DIV,       CMP_EQ,
+    CMP_NEQ,     CMP_GT,  CMP_GE,   CMP_LT,       CMP_LE,    LOGICAL_AND,
     LOGICAL_OR};
 std::vector<PointwiseMode_t> const integer_unary = {RELU_FWD, IDENTITY, GEN_INDEX, NEG, ABS, LOGICAL_NOT};
-std::vector<PointwiseMode_t> const integer_binary = {ADD, MUL, MAX, MIN, SUB, ADD_SQUARE, MOD, CMP_EQ, CMP_LT, LOGICAL_AND};
+std::vector<PointwiseMode_t> const integer_binary = {ADD,        MUL, MAX,    MIN,    SUB,
+                                                     ADD_SQUARE, MOD, CMP_EQ, CMP_LT, LOGICAL_AND};
 std::vector<ReductionMode_t> const reductions = {
-    ReductionMode_t::ADD, ReductionMode_t::MUL, ReductionMode_t::MIN, ReductionMode_t::MAX, ReductionMode_t::AMAX,
-    ReductionMode_t::AVG, ReductionMode_t::NORM1, ReductionMode_t::NORM2, ReductionMode_t::MUL_NO_ZEROS};
+    ReductionMode_t::ADD,   ReductionMode_t::MUL,   ReductionMode_t::MIN,
+    ReductionMode_t::MAX,   ReductionMode_t::AMAX,  ReductionMode_t::AVG,
+    ReductionMode_t::NORM1, ReductionMode_t::NORM2, ReductionMode_t::MUL_NO_ZEROS};
 std::vector<ReductionMode_t> const integer_reductions = {ReductionMode_t::ADD, ReductionMode_t::MIN,
                                                          ReductionMode_t::MAX, ReductionMode_t::AMAX};
 constexpr size_t most_elements = 4000;
@@ -81,7 +106,8 @@ Dims RandomGraph::random_strides(Dims const& dims, bool may_broadcast) {
 
 DataType_t RandomGraph::random_type() {
   using enum DataType_t;
-  static std::vector<DataType_t> const types = {FLOAT, FLOAT, FLOAT, HALF, BFLOAT16, FP8_E4M3, FP8_E5M2, INT8, UINT8, INT32, BOOLEAN};
+  static std::vector<DataType_t> const types = {FLOAT,    FLOAT, FLOAT, HALF,  BFLOAT16, FP8_E4M3,
+                                                FP8_E5M2, INT8,  UINT8, INT32, BOOLEAN};
   if (wide_ && chance(30)) return chance(50) ? DOUBLE : INT64;
   return pick_from(types);
 }
@@ -98,7 +124,8 @@ TensorPtr RandomGraph::record(TensorPtr const& tensor, Dims const& dims) {
 }
 
 Dims RandomGraph::dims_of(TensorPtr const& tensor) const {
-  return std::find_if(entries_.begin(), entries_.end(), [&](Entry const& e) { return e.tensor == tensor; })->dims;
+  return std::find_if(entries_.begin(), entries_.end(), [&](Entry const& e) { return e.tensor == tensor; })
+      ->dims;
 }
 
 TensorPtr RandomGraph::new_input(Dims const& dims, DataType_t dtype) {
@@ -126,22 +153,34 @@ TensorPtr RandomGraph::operand(Dims const& dims) {
 }
 
 void RandomGraph::add_node() {
-  TensorPtr const x = entries_[static_cast<size_t>(pick(0, static_cast<int64_t>(entries_.size()) - 1))].tensor;
+  TensorPtr const x =
+      entries_[static_cast<size_t>(pick(0, static_cast<int64_t>(entries_.size()) - 1))].tensor;
   switch (pick(0, 19)) {
     case 0:
-    case 1: add_view(x); return;
-    case 2: add_concatenate(x); return;
+    case 1:
+      add_view(x);
+      return;
+    case 2:
+      add_concatenate(x);
+      return;
     case 3:
-    case 4: add_matmul(x); return;
+    case 4:
+      add_matmul(x);
+      return;
     case 5:
     case 6:
     case 7:
-    case 8: add_reduction(x); return;
-    case 9: add_norm(x); return;
+    case 8:
+      add_reduction(x);
+      return;
+    case 9:
+      add_norm(x);
+      return;
     case 10:
       if (chance(40)) return void(add_attention());
       [[fallthrough]];
-    default: add_pointwise(x);
+    default:
+      add_pointwise(x);
   }
 }
 
@@ -150,7 +189,8 @@ TensorPtr RandomGraph::add_pointwise(TensorPtr x) {
   bool const integer = integer_ && chance(40);
   Pointwise_attributes a;
   a.set_compute_data_type(integer ? DataType_t::INT32 : compute_type());
-  if (chance(7)) return record(graph.pointwise(x, operand(dims), operand(dims), a.set_mode(BINARY_SELECT)), dims);
+  if (chance(7))
+    return record(graph.pointwise(x, operand(dims), operand(dims), a.set_mode(BINARY_SELECT)), dims);
   if (chance(55)) {
     PointwiseMode_t const mode = pick_from(integer ? integer_binary : binary);
     return record(graph.pointwise(x, operand(dims), a.set_mode(mode)), dims);
@@ -220,7 +260,8 @@ TensorPtr RandomGraph::add_view(TensorPtr x) {
           y.insert(y.begin() + static_cast<std::ptrdiff_t>(at), factor);
           break;
         }
-      return record(graph.reshape(x, Reshape_attributes().set_dim(y).set_reshape_mode(ReshapeMode_t::LOGICAL)), y);
+      return record(
+          graph.reshape(x, Reshape_attributes().set_dim(y).set_reshape_mode(ReshapeMode_t::LOGICAL)), y);
     }
   }
 }
@@ -239,7 +280,8 @@ TensorPtr RandomGraph::add_concatenate(TensorPtr x) {
   }
   dims[axis] = total;
   if (volume(dims) > most_elements) return x;
-  return record(graph.concatenate(inputs, Concatenate_attributes().set_axis(static_cast<int64_t>(axis))), dims);
+  return record(graph.concatenate(inputs, Concatenate_attributes().set_axis(static_cast<int64_t>(axis))),
+                dims);
 }
 
 TensorPtr RandomGraph::add_matmul(TensorPtr x) {
@@ -253,8 +295,9 @@ TensorPtr RandomGraph::add_matmul(TensorPtr x) {
     if (chance(30)) b[i] = 1;
   if (volume(b) > most_elements || volume(c) > most_elements) return x;
   bool const integer = integer_ && chance(50);
-  auto y = graph.matmul(x, chance(70) ? new_input(b) : tensor_of(b),
-                        Matmul_attributes().set_compute_data_type(integer ? DataType_t::INT32 : compute_type()));
+  auto y =
+      graph.matmul(x, chance(70) ? new_input(b) : tensor_of(b),
+                   Matmul_attributes().set_compute_data_type(integer ? DataType_t::INT32 : compute_type()));
   return record(y, c);
 }
 
@@ -292,17 +335,24 @@ TensorPtr RandomGraph::add_attention() {
   int64_t const d = pick(1, 8), d_v = chance(50) ? d : pick(1, 8), h = groups * h_kv;
   SDPA_attributes a;
   a.set_generate_stats(chance(50)).set_compute_data_type(DataType_t::FLOAT).set_attn_scale(0.5f);
-  if (chance(25)) a.set_causal_mask(true);
-  else if (chance(25)) a.set_causal_mask_bottom_right(true);
-  else if (chance(25)) a.set_diagonal_band_left_bound(pick(1, 5)).set_diagonal_band_right_bound(pick(0, 3));
-  if (chance(40)) a.set_bias(new_input({chance(50) ? 1 : b, chance(50) ? 1 : h, chance(50) ? 1 : s_q, chance(50) ? 1 : s_kv},
-                                       DataType_t::FLOAT));
+  if (chance(25))
+    a.set_causal_mask(true);
+  else if (chance(25))
+    a.set_causal_mask_bottom_right(true);
+  else if (chance(25))
+    a.set_diagonal_band_left_bound(pick(1, 5)).set_diagonal_band_right_bound(pick(0, 3));
+  if (chance(40))
+    a.set_bias(
+        new_input({chance(50) ? 1 : b, chance(50) ? 1 : h, chance(50) ? 1 : s_q, chance(50) ? 1 : s_kv},
+                  DataType_t::FLOAT));
   if (chance(40)) {
     a.set_padding_mask(true);
     a.set_seq_len_q(new_input({b, 1, 1, 1}, DataType_t::INT32));
     a.set_seq_len_kv(new_input({b, 1, 1, 1}, DataType_t::INT32));
   }
-  DataType_t const type = chance(60) ? DataType_t::FLOAT : chance(50) ? DataType_t::HALF : DataType_t::BFLOAT16;
+  DataType_t const type = chance(60)   ? DataType_t::FLOAT
+                          : chance(50) ? DataType_t::HALF
+                                       : DataType_t::BFLOAT16;
   auto [o, stats] = graph.sdpa(new_input({b, h, s_q, d}, type), new_input({b, h_kv, s_kv, d}, type),
                                new_input({b, h_kv, s_kv, d_v}, type), a);
   if (stats) entries_.push_back({stats, {b, h, s_q, 1}, true});

@@ -6,9 +6,9 @@
 
 namespace fusednn::testing {
 
-/// A graph of up to 12 random operations that validate: random shapes (with dims of 0 and 1), strides (permuted, with
-/// gaps, 0 on inputs, odd ones on dims of 1), data types of inputs, intermediates and outputs, and compute types. The
-/// same seed gives the same graph on every machine.
+/// A graph of up to 12 random operations that validate: random shapes (with dims of 0 and 1), strides
+/// (permuted, with gaps, 0 on inputs, odd ones on dims of 1), data types of inputs, intermediates and
+/// outputs, and compute types. The same seed gives the same graph on every machine.
 class RandomGraph {
  public:
   explicit RandomGraph(uint64_t seed);

@@ -6,7 +6,8 @@
 namespace fusednn::testing {
 namespace {
 
-/// Seeds are fixed, so that a failure repeats; FUSEDNN_TEST_SEED and FUSEDNN_TEST_SECONDS choose others and more.
+/// Seeds are fixed, so that a failure repeats; FUSEDNN_TEST_SEED and FUSEDNN_TEST_SECONDS choose others and
+/// more.
 int64_t setting(char const* name, int64_t otherwise) {
   char const* text = std::getenv(name);
   return text ? std::atoll(text) : otherwise;

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "codegen/kernel_source.h"
+#include "passes/loop_program.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// Writes the CUDA text of a loop program: one kernel, or two where a reduction over few long rows is split
+// over blocks.
+
+namespace fusednn::codegen {
+
+/// What a kernel's pointer argument is bound to.
+struct KernelOperand {
+  enum class Kind { tensor, partial } kind;
+  ir::TensorId tensor = ir::no_tensor;  ///< its base tensor's memory, or the workspace place of it
+  int64_t offset = 0;                   ///< partial: bytes from the start of the kernel's own workspace
+};
+
+/// A kernel with its launch. Sizes and strides travel as arguments, so that one text serves many shapes.
+struct LoopKernel {
+  KernelSource source;
+  std::string entry;
+  std::vector<KernelOperand> operands;
+  std::vector<int64_t> sizes;  ///< the argument after the pointers: a struct of these
+  uint32_t grid_x = 1, grid_y = 1, block_x = 1, block_y = 1;
+  std::string description;
+};
+
+struct LoopKernels {
+  std::vector<LoopKernel> kernels;
+  int64_t partial_bytes = 0;  ///< workspace for partial results
+};
+
+/// What the writer needs of the machine.
+struct LoopTarget {
+  std::string arch;
+  int multiprocessors = 132;
+};
+
+/// Whether the writer has a schedule: reductions whose results are stored alone all take the same axes, and
+/// there are none beside reductions whose results are used again.
+bool has_loop_kernel(ir::OpGraph const& graph, passes::LoopProgram const& program);
+
+LoopKernels write_loop_kernels(ir::OpGraph const& graph, passes::LoopProgram const& program,
+                               LoopTarget const& target);
+
+}  // namespace fusednn::codegen
