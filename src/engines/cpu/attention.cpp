@@ -1,8 +1,7 @@
 #include "engines/cpu/attention.h"
 
 #include "engines/cpu/kernels/attention_table.h"
-
-#include <omp.h>
+#include "engines/cpu/parallel.h"
 
 #include <algorithm>
 
@@ -15,16 +14,18 @@ size_t attention_scratch_bytes(AttentionProblem const& problem, int threads) {
 void run_attention(AttentionProblem const& problem, void* scratch, int threads) {
   AttentionKernels const& k = *kernels().attention;
   int64_t const tasks = k.task_count(problem);
-  if (threads == 1 || tasks <= 1) return k.run_tasks(problem, 0, tasks, scratch);
-
-  size_t const per_thread = k.scratch_bytes(problem);
-  // Several chunks per thread even out masked rows; chunks of several tasks share the set-up.
-  int64_t const chunk = std::clamp<int64_t>(tasks / (threads * int64_t(16)), 1, 16);
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-  for (int64_t begin = 0; begin < tasks; begin += chunk) {
-    k.run_tasks(problem, begin, std::min(begin + chunk, tasks),
-                static_cast<char*>(scratch) + per_thread * size_t(omp_get_thread_num()));
-  }
+  size_t const per_worker = k.scratch_bytes(problem);
+  int const workers = static_cast<int>(std::min<int64_t>(threads, tasks));
+  // Several chunks per worker even out masked rows; a chunk of several tasks shares the set-up.
+  int64_t const chunk = workers > 1 ? std::clamp<int64_t>(tasks / (16 * workers), 1, 16) : tasks;
+  Counter next;
+  Barrier barrier;
+  in_parallel(workers, barrier, [&](int worker) {
+    char* const own = static_cast<char*>(scratch) + per_worker * size_t(worker);
+    for (int64_t begin; (begin = next.next() * chunk) < tasks;) {
+      k.run_tasks(problem, begin, std::min(begin + chunk, tasks), own);
+    }
+  });
 }
 
 }  // namespace fusednn::engines::cpu
