@@ -97,7 +97,6 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(nvrtc_compile, failed, NVRTC_COMPILATION_FAILED, "NVRTC compiles a generated kernel")                         \
   X(jit_include, internal, NVRTC_COMPILATION_FAILED, "a generated kernel includes files that are embedded")       \
   X(jit_forbidden, failed, NVRTC_COMPILATION_FAILED, "a kernel is in the cache where compiling is forbidden")     \
-  X(jit_serialised, unsupported, GRAPH_EXECUTION_PLAN_CREATION_FAILED, "ptxas leaves tensor-core instructions asynchronous") \
   /* Operations: see src/ops/rows */                                                                              \
   X(matmul_rank, invalid, INVALID_VALUE, "A and B have the same rank, 3 or more")                                 \
   X(matmul_inner_dim, invalid, INVALID_VALUE, "the last dim of A equals the second last dim of B")                \

@@ -4,47 +4,45 @@
 
 namespace fusednn::cuda {
 
-namespace {
-
-struct Loaded {
-  Driver driver;
-  Search search{"CUDA driver", {}};
-  base::Status status = base::success();
-};
-
-base::Status load(Loaded& l) {
-  auto fail = [&](std::string outcome) -> base::Status {
-    if (!outcome.empty()) l.search.attempts.back().outcome = std::move(outcome);
-    return base::make_error(base::Rule::cuda_driver, {}, l.search.text());
-  };
-  void* library = open_library("libcuda.so.1", l.search);
-  if (!library) return fail({});
+base::Result<Driver> Driver::load(std::string const& library, Search& search) {
+  auto fail = [&] { return base::make_error(base::Rule::cuda_driver, {}, search.text()); };
+  void* opened = open_library(library, search);
+  if (!opened) return fail();
+  std::string& outcome = search.attempts.back().outcome;
+  Driver d;
   char const* missing = nullptr;
 #define FUSEDNN_LOAD_OPTIONAL(function, name, parameters) \
-  l.driver.function = reinterpret_cast<decltype(l.driver.function)>(symbol(library, name));
-#define FUSEDNN_LOAD(function, name, parameters)   \
+  d.function = reinterpret_cast<decltype(d.function)>(symbol(opened, name));
+#define FUSEDNN_LOAD(function, name, parameters)    \
   FUSEDNN_LOAD_OPTIONAL(function, name, parameters) \
-  if (!l.driver.function) missing = name;
+  if (!d.function) missing = name;
   FUSEDNN_DRIVER_FUNCTIONS(FUSEDNN_LOAD)
   FUSEDNN_OPTIONAL_DRIVER_FUNCTIONS(FUSEDNN_LOAD_OPTIONAL)
 #undef FUSEDNN_LOAD
 #undef FUSEDNN_LOAD_OPTIONAL
-  if (missing) return fail(fmt::format("lacks {}; it is older than CUDA 11.8", missing));
-  l.driver.driver_version(&l.driver.version);
-  if (DriverCode code = l.driver.init(0); code != code::success)
-    return fail(l.driver.text(code, "cuInit"));
-  l.search.attempts.back().outcome =
-      fmt::format("loaded, for CUDA {}.{}", l.driver.version / 1000, l.driver.version % 1000 / 10);
-  return base::success();
+  if (missing) {
+    outcome = fmt::format("lacks {}", missing);
+    return fail();
+  }
+  d.driver_version(&d.version);
+  if (DriverCode code = d.init(0)) {
+    outcome = d.text(code, "cuInit");
+    return fail();
+  }
+  outcome = fmt::format("loaded, for CUDA {}.{}", d.version / 1000, d.version % 1000 / 10);
+  return d;
 }
 
+namespace {
+
+struct Loaded {
+  Search search{"CUDA driver", {}};
+  base::Result<Driver> driver = Driver::load("libcuda.so.1", search);
+};
+
 // Never destroyed: modules and contexts in static storage are released while the process ends.
-Loaded const& loaded() {
-  static Loaded const& instance = *[] {
-    auto* l = new Loaded;
-    l->status = load(*l);
-    return l;
-  }();
+Loaded& loaded() {
+  static Loaded& instance = *new Loaded;
   return instance;
 }
 
@@ -63,9 +61,9 @@ base::Error Driver::error(DriverCode code, std::string_view call) const {
 }
 
 base::Result<Driver const*> driver() {
-  Loaded const& l = loaded();
-  if (!l.status) return l.status.errors();
-  return &l.driver;
+  Loaded& l = loaded();
+  if (!l.driver) return l.driver.errors();
+  return &*l.driver;
 }
 
 Search const& driver_search() { return loaded().search; }

@@ -15,6 +15,9 @@ struct Driver {
   FUSEDNN_OPTIONAL_DRIVER_FUNCTIONS(FUSEDNN_DRIVER_MEMBER)
 #undef FUSEDNN_DRIVER_MEMBER
 
+  /// Takes the functions from the library of this name and starts the driver.
+  static base::Result<Driver> load(std::string const& library, Search& search);
+
   int version = 0;  ///< newest CUDA that the driver supports: 1000 * major + 10 * minor
 
   /// "cuLaunchKernelEx: CUDA_ERROR_INVALID_VALUE (invalid argument)"

@@ -2,7 +2,7 @@
 #include "cuda/memory.h"
 #include "cuda/module.h"
 #include "cuda/stream.h"
-#include "fake_driver.h"
+#include "fakes/fake_driver.h"
 
 #include <gmock/gmock.h>
 

@@ -28,5 +28,6 @@ std::vector<Firing> tensor_firings();
 std::vector<Firing> operation_firings();
 std::vector<Firing> attention_firings();
 std::vector<Firing> life_cycle_firings();
+std::vector<Firing> cuda_firings();
 
 }  // namespace fusednn::tests

@@ -1,4 +1,4 @@
-#include "fake_driver.h"
+#include "fakes/fake_driver.h"
 
 #include <cstring>
 #include <memory>
