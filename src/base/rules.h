@@ -46,7 +46,7 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   /* Nodes */                                                                                                     \
   X(node_no_compute_type, invalid, ATTRIBUTE_NOT_SET, "a node has a compute type, of its own or from the graph")  \
   X(node_compute_type, unsupported, GRAPH_NOT_SUPPORTED, "compute types are FLOAT, DOUBLE and INT32")             \
-  X(node_missing_input, invalid, ATTRIBUTE_NOT_SET, "a required input is given")                                  \
+  X(node_missing_input, invalid, ATTRIBUTE_NOT_SET, "required inputs and outputs are given")               \
   X(node_unknown_port, invalid, INVALID_VALUE, "an operation has the named port")                                 \
   X(node_unknown_attribute, invalid, INVALID_VALUE, "an operation has the named attribute")                       \
   X(node_attribute_type, invalid, INVALID_VALUE, "an attribute's value has the type of its row")                  \
@@ -101,7 +101,7 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(matmul_rank, invalid, INVALID_VALUE, "A and B have the same rank, 3 or more")                                 \
   X(matmul_inner_dim, invalid, INVALID_VALUE, "the last dim of A equals the second last dim of B")                \
   X(matmul_batch, invalid, INVALID_VALUE, "batch dims of A and B are equal, or one of them is 1")                 \
-  X(matmul_override_unsupported, unsupported, GRAPH_NOT_SUPPORTED, "per-batch sizes of a matmul have an engine")  \
+  X(matmul_override_unsupported, unsupported, GRAPH_NOT_SUPPORTED, "per-batch sizes of a matmul, and padding beyond them, have an engine")  \
   X(pointwise_mode, invalid, ATTRIBUTE_NOT_SET, "a pointwise node has a mode")                                    \
   X(pointwise_arity, invalid, INVALID_VALUE, "a pointwise node has as many inputs as its mode takes")             \
   X(pointwise_broadcast, invalid, SHAPE_DEDUCTION_FAILED, "dims of pointwise inputs are equal, or 1")             \

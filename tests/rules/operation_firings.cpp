@@ -37,6 +37,12 @@ RowCase with_overrides() {
   return c;
 }
 
+RowCase with_padding(double value) {
+  RowCase c = matmul({1, 2, 3}, {1, 3, 4});
+  c.attrs["padding_value"] = value;
+  return c;
+}
+
 RowCase pointwise(PointwiseMode_t mode, std::vector<Dims> const& inputs,
                   std::map<std::string, ir::AttrValue> attrs = {}) {
   RowCase c = case_of(OpKind::pointwise, {}, std::move(attrs), {{"OUT_0", {}}});
@@ -102,6 +108,7 @@ std::vector<Firing> operation_firings() {
        refused(matmul({1, 4, 8}, {1, 7, 4}))},
       {Rule::matmul_batch, {"'node'", "'A'", "dim[0] = 2", "3"}, refused(matmul({2, 4, 8}, {3, 8, 4}))},
       {Rule::matmul_override_unsupported, {"'node'", "'K_override'"}, refused(with_overrides())},
+      {Rule::matmul_override_unsupported, {"'node'", "padding_value is 1.5"}, refused(with_padding(1.5))},
       {Rule::pointwise_mode, {"'node'", "NOT_SET"}, refused(pointwise(P::NOT_SET, {{2}}))},
       {Rule::pointwise_arity, {"'node'", "2 inputs", "EXP", "1"}, refused(pointwise(P::EXP, {{2}, {2}}))},
       {Rule::pointwise_arity, {"'node'", "1 inputs", "ADD", "2"}, refused(pointwise(P::ADD, {{2}}))},

@@ -44,6 +44,8 @@ void check(NodeContext& ctx) {
                       fmt::format("dim[{}] = {}, '{}' has {}", i, a.dims[i], b.name, b.dims[i]));
   for (size_t port : {M_OVERRIDE, N_OVERRIDE, K_OVERRIDE})
     if (ctx.has_in(port)) ctx.fail(Rule::matmul_override_unsupported, ctx.in(port).name, "is given");
+  if (double const padding = ctx.attrs().get<double>("padding_value"); padding != 0)
+    ctx.fail(Rule::matmul_override_unsupported, "", fmt::format("padding_value is {}", padding));
   ctx.expect_dims(0, product_dims(a, b));
 }
 

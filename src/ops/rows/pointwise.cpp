@@ -15,8 +15,8 @@ using base::Rule;
 
 PointwiseMode_t mode_of(ir::Node const& node) { return node.attrs.get_enum<PointwiseMode_t>("mode"); }
 
-/// Broadcast dims of the inputs that are given; empty where they do not broadcast. Inputs of fewer dims (scalars of
-/// dims {1}) count as all ones.
+/// Broadcast dims of the inputs that are given; empty where they do not broadcast. Inputs of fewer dims
+/// (scalars of dims {1}) count as all ones.
 ir::Dims broadcast_dims(NodeContext& ctx) {
   ir::Dims dims;
   for (size_t i = 0; i < ctx.in_count(); ++i)
@@ -54,9 +54,11 @@ void check(NodeContext& ctx) {
   for (auto const& [name, value] : ctx.attrs().all()) {
     if (name == "mode" || !ctx.attrs().is_set(name)) continue;
     if (std::find(r.parameters.begin(), r.parameters.end(), name) == r.parameters.end())
-      ctx.fail(Rule::pointwise_parameter, "", fmt::format("'{}' is set, mode is {}", name, base::to_string(mode)));
+      ctx.fail(Rule::pointwise_parameter, "",
+               fmt::format("'{}' is set, mode is {}", name, base::to_string(mode)));
   }
-  auto lower = ctx.attrs().get_if<double>("relu_lower_clip"), upper = ctx.attrs().get_if<double>("relu_upper_clip");
+  auto lower = ctx.attrs().get_if<double>("relu_lower_clip"),
+       upper = ctx.attrs().get_if<double>("relu_upper_clip");
   if (upper && !(lower.value_or(0) <= *upper))
     ctx.fail(Rule::pointwise_clip_order, "", fmt::format("lower {}, upper {}", lower.value_or(0), *upper));
   if (ctx.node().compute == DataType_t::INT32 && !r.integer)
@@ -99,9 +101,47 @@ R distance(R x, R y) {
   return std::isnan(d) ? std::numeric_limits<R>::infinity() : d;
 }
 
-/// The mode is evaluated at the operands and at the corners of their error boxes; the furthest corner bounds what the
-/// operands' errors bring in (exact for monotone modes, and safe about a smooth extremum, where a corner lies at least
-/// as far from the extremum as the centre does). An engine's own evaluation adds ulps * u * magnitude.
+/// Whether tan has a pole in [x - e, x + e].
+template <class R>
+bool crosses_pole(R x, R e) {
+  R const pi = R(3.141592653589793238462643383279502884L);
+  return std::floor((x - e) / pi + R(0.5)) != std::floor((x + e) / pi + R(0.5));
+}
+
+/// How far the result may move while each operand stays within its error: the mode is evaluated at the
+/// corners of the operands' error boxes, which is exact for monotone modes, and safe about a smooth extremum,
+/// where a corner lies at least as far from the extremum as the centre does. Jumps and poles that corners do
+/// not show are looked at too: at 0, where two operands meet, at multiples of a divisor, and at the poles of
+/// tan.
+template <class R>
+R carried_error(PointwiseRow const& r, PointwiseParams<R> const& p, R const (&v)[3], R const (&e)[3],
+                R value) {
+  PointwiseFns<R> const& fns = r.fns<R>();
+  R const infinity = std::numeric_limits<R>::infinity();
+  R carried = 0;
+  auto evaluate = [&](R const(&x)[3]) {
+    carried = std::max(carried, distance(fns.value(p, x[0], x[1], x[2]), value));
+  };
+  for (int corner = 1; corner < 1 << (2 * r.arity); ++corner) {
+    // Two bits per operand: 1 adds its error, 2 subtracts it, 3 puts it at 0 where that lies between.
+    R x[3];
+    bool skip = false;
+    for (int i = 0; i < 3; ++i) {
+      int const move = i < r.arity ? (corner >> (2 * i)) & 3 : 0;
+      skip = skip || (move != 0 && e[i] == 0) || (move == 3 && std::fabs(v[i]) > e[i]);
+      x[i] = move == 3 ? R(0) : v[i] + (move == 1 ? e[i] : move == 2 ? -e[i] : R(0));
+    }
+    if (!skip) evaluate(x);
+  }
+  if (e[0] + e[1] + e[2] == 0) return 0;
+  if (r.discontinuous && r.arity == 2 && std::fabs(v[0] - v[1]) <= e[0] + e[1]) evaluate({v[0], v[0], v[2]});
+  if (r.discontinuous && carried > 0) return infinity;
+  if (r.mode == PointwiseMode_t::MOD && 2 * e[0] >= std::fabs(v[1])) return infinity;
+  if (r.mode == PointwiseMode_t::TAN && crosses_pole(v[0], e[0])) return infinity;
+  return carried;
+}
+
+/// An engine's own evaluation errs by ulps * u * magnitude, on top of what the operands' errors bring in.
 template <class R>
 void reference(RefNode<R>& n) {
   PointwiseMode_t const mode = mode_of(n.node);
@@ -132,21 +172,11 @@ void reference(RefNode<R>& n) {
       e[i] = n.in[static_cast<size_t>(i)]->bound[at];
     }
     R const value = fns.value(p, v[0], v[1], v[2]);
-    R carried = 0;
-    for (int corner = 1; corner < 1 << (2 * r.arity); ++corner) {
-      // Two bits per operand: 1 adds its error, 2 subtracts it.
-      R x[3];
-      bool skip = false;
-      for (int i = 0; i < 3; ++i) {
-        int const sign = i < r.arity ? (corner >> (2 * i)) & 3 : 0;
-        skip = skip || sign == 3 || (sign != 0 && e[i] == 0);
-        x[i] = v[i] + (sign == 1 ? e[i] : sign == 2 ? -e[i] : R(0));
-      }
-      if (!skip) carried = std::max(carried, distance(fns.value(p, x[0], x[1], x[2]), value));
-    }
-    if (r.discontinuous && carried > 0) carried = std::numeric_limits<R>::infinity();
+    R const carried = carried_error(r, p, v, e, value);
     y.value[o] = integer ? wrap_int32(std::isnan(value) ? R(0) : value) : value;
-    R const own = error == 0 ? R(0) : error * fns.magnitude(p, v[0], v[1], v[2]) + underflow;
+    R magnitude = fns.magnitude(p, v[0], v[1], v[2]);
+    if (std::isnan(magnitude)) magnitude = std::fabs(value);  // 0 * inf
+    R const own = error == 0 ? R(0) : error * magnitude + underflow;
     bool const exact = std::isnan(value) || (std::isinf(value) && carried == 0);
     y.bound[o] = exact ? R(0) : carried + own;
   }
@@ -157,14 +187,20 @@ constexpr Port inputs[] = {
     {.name = "IN_1", .doc = "broadcasts against IN_0", .kind = PortKind::optional},
     {.name = "IN_2", .doc = "broadcasts against IN_0; the mask of BINARY_SELECT", .kind = PortKind::optional},
 };
-constexpr Port outputs[] = {{.name = "OUT_0", .doc = "broadcast dims; memory order of the first input of these dims"}};
+constexpr Port outputs[] = {
+    {.name = "OUT_0", .doc = "broadcast dims; memory order of the first input of these dims"}};
 Attr const attrs[] = {
-    {.name = "mode", .type = AttrType::enumeration, .doc = "what is computed", .required = true,
+    {.name = "mode",
+     .type = AttrType::enumeration,
+     .doc = "what is computed",
+     .required = true,
      .names = base::enum_names<PointwiseMode_t>},
     {.name = "axis", .type = AttrType::integer, .doc = "axis whose index GEN_INDEX writes"},
     {.name = "relu_lower_clip", .type = AttrType::real, .doc = "0 where unset"},
     {.name = "relu_upper_clip", .type = AttrType::real, .doc = "infinity where unset"},
-    {.name = "relu_lower_clip_slope", .type = AttrType::real, .doc = "slope below the lower clip; 0 where unset"},
+    {.name = "relu_lower_clip_slope",
+     .type = AttrType::real,
+     .doc = "slope below the lower clip; 0 where unset"},
     {.name = "elu_alpha", .type = AttrType::real, .doc = "1 where unset"},
     {.name = "softplus_beta", .type = AttrType::real, .doc = "1 where unset"},
     {.name = "swish_beta", .type = AttrType::real, .doc = "1 where unset"},
@@ -176,8 +212,10 @@ OpRow const pointwise_row = {
     .kind = ir::OpKind::pointwise,
     .tag = "POINTWISE",
     .builder = "pointwise",
-    .doc = "OUT_0 = mode(IN_0, IN_1, IN_2) with numpy-style broadcast. Backward modes take (dy, x), x the input of the "
-           "forward mode. NaN in gives NaN out.",
+    .doc =
+        "OUT_0 = mode(IN_0, IN_1, IN_2) with numpy-style broadcast. Backward modes take (dy, x), x the input "
+        "of the "
+        "forward mode. NaN in gives NaN out.",
     .inputs = inputs,
     .outputs = outputs,
     .attrs = attrs,
