@@ -36,6 +36,7 @@ void round_interval(DataType_t dtype, R& value, R& bound) {
     value = round_value(dtype, value);
     return;
   }
+  bool const may_be_zero = std::fabs(value) <= bound;
   R low = round_value(dtype, value - bound);
   R high = round_value(dtype, value + bound);
   TypeInfo const& info = *type_info(dtype);
@@ -47,7 +48,7 @@ void round_interval(DataType_t dtype, R& value, R& bound) {
     return;
   }
   bound = std::max(high - value, value - low);
-  if (info.kind == TypeKind::BOOLEAN && bound > 0) bound = std::numeric_limits<R>::infinity();
+  if (info.kind == TypeKind::BOOLEAN && (bound > 0 || may_be_zero)) bound = std::numeric_limits<R>::infinity();
 }
 
 long double load_element(DataType_t dtype, void const* data, int64_t offset) {

@@ -114,6 +114,17 @@ class Partitioner {
     return true;
   }
 
+  /// Regions whose results the node reads through a view or a concatenation: they must lie in memory before.
+  std::set<int> read_from_memory(int n) const {
+    std::set<int> regions;
+    for (TensorId t : node(n).inputs) {
+      if (t == no_tensor || graph_.producer(t) < 0) continue;
+      ir::Node const& writer = node(graph_.producer(t));
+      if (aliased_view(graph_.producer(t)) || writer.op == ir::OpKind::concatenate) writers(t, regions);
+    }
+    return regions;
+  }
+
   void place_node(int n) {
     if (copies_nothing(n)) return;
     std::set<int> before;    // regions that must have run
@@ -125,14 +136,7 @@ class Partitioner {
       if (writer >= 0 && !is_view(node(writer)) && node(writer).op != ir::OpKind::concatenate)
         joinable.insert(region_of_[static_cast<size_t>(writer)]);
     }
-    for (TensorId t : node(n).inputs) {  // what a view or a concatenation gives must lie in memory before
-      if (t == no_tensor || graph_.producer(t) < 0) continue;
-      ir::Node const& writer = node(graph_.producer(t));
-      if (!aliased_view(graph_.producer(t)) && writer.op != ir::OpKind::concatenate) continue;
-      std::set<int> through;
-      writers(t, through);
-      for (int r : through) joinable.erase(r);
-    }
+    for (int r : read_from_memory(n)) joinable.erase(r);
     int home = -1;
     for (auto r = joinable.rbegin(); r != joinable.rend(); ++r) {
       if (home < 0 ? can_join(*r, n, before) : can_merge(home, *r))
@@ -178,6 +182,9 @@ class Partitioner {
 
   /// Whether two regions can become one: no third region runs between them.
   bool can_merge(int a, int b) const {
+    for (auto [x, y] : {std::pair(a, b), std::pair(b, a)})
+      for (int n : regions_[static_cast<size_t>(x)].nodes)
+        if (read_from_memory(n).contains(y)) return false;
     auto between = [&](int first, int last) {
       for (int r : regions_[static_cast<size_t>(last)].before)
         if (r != first && reaches(r, first)) return true;

@@ -2,6 +2,8 @@
 
 #include "engines/cpu/parallel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace fusednn::engines::cpu {
@@ -24,10 +26,6 @@ int64_t even_part(int64_t total, int64_t most, int64_t unit) {
   return std::max(round_up(ceil_div(total, parts), unit), unit);
 }
 
-constexpr int64_t kStorageBytes[kStorageCount] = {4, 8, 2, 2, 1, 1, 1, 1, 4, 8, 1};
-constexpr Storage kLaneStorage[kComputeCount] = {Storage::F32, Storage::F64, Storage::I32};
-
-int64_t bytes_of(Storage s) { return kStorageBytes[static_cast<int>(s)]; }
 
 }  // namespace
 
@@ -77,7 +75,7 @@ void Gemm::plan_shared(int threads) {
   panel_rows_ = even_part(problem_.m, most_rows, tile_rows);
   workers_ = threads;
   if (schedule_ == Schedule::OWN_B) {
-    workers_ = static_cast<int>(std::min<int64_t>(threads, batches_));
+    workers_ = static_cast<int>(std::clamp<int64_t>(batches_, 1, threads));
     return;
   }
   // Enough panels that the last ones to finish leave little idle: first fewer rows, then fewer columns.
@@ -137,7 +135,7 @@ void Gemm::pack(char* dst, int width, int64_t count, int64_t depth, char const* 
   int64_t const depth_stride = rows ? matrix.column_stride : matrix.row_stride;
   int64_t const bytes = bytes_of(matrix.storage), lane = gemm_.lane_bytes;
   auto const load = kernels_.load[static_cast<int>(matrix.storage)][static_cast<int>(problem_.compute)];
-  bool const is_lane = matrix.storage == kLaneStorage[static_cast<int>(problem_.compute)];
+  bool const is_lane = matrix.storage == storage_of(problem_.compute);
   if (stride == 1 || depth_stride != 1) {
     // A run across the panel for each step in depth.
     char zeros[8] = {};
@@ -191,6 +189,14 @@ void Gemm::multiply(char const* a, char const* b_packed, int64_t rows, int64_t c
   }
 }
 
+// Calls compute(unit, slice) for each unit, on whichever worker is free.
+template <class Compute>
+void Gemm::share_out(Team& team, int64_t units, Compute const& compute) const {
+  int64_t const n = problem_.in_slices ? workers_ : units;
+  for (int64_t slice; (slice = team.units.next()) < n;)
+    for (int64_t unit = slice * units / n; unit < (slice + 1) * units / n; ++unit) compute(unit, slice);
+}
+
 void Gemm::run_shared(Team& team, int worker) const {
   int64_t const lane = gemm_.lane_bytes;
   char* const packed = team.workspace;
@@ -216,23 +222,19 @@ void Gemm::run_shared(Team& team, int worker) const {
       team.barrier.wait();
       if (worker == 0) team.packs.reset();
       int64_t const column_panels = ceil_div(block_columns, panel_columns_);
-      for (int64_t unit; (unit = team.units.next()) < together * row_panels * column_panels;) {
+      share_out(team, together * row_panels * column_panels, [&](int64_t unit, int64_t slice) {
         int64_t const column = unit % column_panels * panel_columns_;
         int64_t const row = unit / column_panels % row_panels * panel_rows_;
         int64_t const batch = group + unit / column_panels / row_panels;
         offsets(batch, a_offset, b_offset);
-        GemmPanel const panel{batch,
-                              row,
-                              std::min(panel_rows_, problem_.m - row),
-                              block + column,
-                              std::min(panel_columns_, block_columns - column),
-                              c,
-                              panel_columns_};
+        int64_t const rows = std::min(panel_rows_, problem_.m - row);
+        int64_t const columns = std::min(panel_columns_, block_columns - column);
+        GemmPanel const panel{batch, row, rows, block + column, columns, c, panel_columns_, slice};
         multiply(team.a + (a_offset + row * problem_.a.row_stride) * bytes_of(problem_.a.storage),
                  packed + column * problem_.k * lane, panel.rows, panel.columns, c, panel.ld, a_packed,
                  scratch);
         team.epilogue(team.context, worker, panel);
-      }
+      });
       team.barrier.wait();
     }
   }
@@ -245,7 +247,7 @@ void Gemm::run_own_b(Team& team, int worker) const {
   char* const c = a_packed + a_bytes_;
   char* const scratch = c + c_bytes_;
   int64_t last_b = -1;
-  for (int64_t batch; (batch = team.units.next()) < batches_;) {
+  share_out(team, batches_, [&](int64_t batch, int64_t slice) {
     int64_t a_offset, b_offset;
     offsets(batch, a_offset, b_offset);
     for (int64_t column = 0; column < problem_.n && b_offset != last_b; column += gemm_.columns) {
@@ -254,13 +256,13 @@ void Gemm::run_own_b(Team& team, int worker) const {
     }
     last_b = b_offset;
     for (int64_t row = 0; row < problem_.m; row += panel_rows_) {
-      GemmPanel const panel{batch, row,           std::min(panel_rows_, problem_.m - row), 0, problem_.n,
-                            c,     panel_columns_};
+      int64_t const rows = std::min(panel_rows_, problem_.m - row);
+      GemmPanel const panel{batch, row, rows, 0, problem_.n, c, panel_columns_, slice};
       multiply(team.a + (a_offset + row * problem_.a.row_stride) * bytes_of(problem_.a.storage), packed,
                panel.rows, panel.columns, c, panel.ld, a_packed, scratch);
       team.epilogue(team.context, worker, panel);
     }
-  }
+  });
 }
 
 void Gemm::run_few_rows(Team& team, int worker) const {
@@ -269,8 +271,9 @@ void Gemm::run_few_rows(Team& team, int worker) const {
   char* const a_packed = strip + own_b_bytes_;
   char* const c_own = a_packed + a_bytes_;
   char* const scratch = c_own + c_bytes_;
-  bool const is_lane = problem_.b.storage == kLaneStorage[static_cast<int>(problem_.compute)];
-  bool const by_dots = is_lane && problem_.b.row_stride == 1 && problem_.b.column_stride != 1;
+  bool const is_lane = problem_.b.storage == storage_of(problem_.compute);
+  bool const by_dots =
+      is_lane && problem_.b.row_stride == 1 && problem_.b.column_stride != 1 && !problem_.same_bits_per_row;
   bool const in_place = is_lane && problem_.b.column_stride == 1;
   int64_t const a_bytes = bytes_of(problem_.a.storage);
   auto const load = kernels_.load[static_cast<int>(problem_.a.storage)][static_cast<int>(problem_.compute)];
@@ -282,7 +285,7 @@ void Gemm::run_few_rows(Team& team, int worker) const {
     pack(a_packed, gemm_.rows, m, k, team.a, problem_.a, true, scratch);
   }
   int64_t const ld = problem_.whole_rows ? round_up(n, gemm_.columns) : panel_columns_;
-  for (int64_t unit; (unit = team.units.next()) * panel_columns_ < n;) {
+  share_out(team, ceil_div(n, panel_columns_), [&](int64_t unit, int64_t slice) {
     int64_t const column = unit * panel_columns_, columns = std::min(panel_columns_, n - column);
     char* const c = problem_.whole_rows ? team.workspace + column * lane : c_own;
     for (int64_t j = 0; j < columns; j += gemm_.columns) {
@@ -299,13 +302,23 @@ void Gemm::run_few_rows(Team& team, int worker) const {
         b = strip;
         ldb = gemm_.columns;
       }
-      gemm_.tile(static_cast<int>(m), k, a_packed, b, ldb, c + j * lane, ld, false);
+      // In the same blocks as the other schedules, so that a row's bits are the same.
+      for (int64_t d = 0; d < std::max<int64_t>(k, 1); d += depth_block_) {
+        gemm_.tile(static_cast<int>(m), std::min(depth_block_, k - d), a_packed + d * gemm_.rows * lane, b + d * ldb * lane,
+                   ldb, c + j * lane, ld, d > 0);
+      }
     }
-    if (!problem_.whole_rows) team.epilogue(team.context, worker, {0, 0, m, column, columns, c, ld});
-  }
+    if (!problem_.whole_rows) team.epilogue(team.context, worker, {0, 0, m, column, columns, c, ld, slice});
+  });
   if (!problem_.whole_rows) return;
   team.barrier.wait();
-  if (worker == 0) team.epilogue(team.context, worker, {0, 0, m, 0, n, team.workspace, ld});
+  if (worker == 0) team.epilogue(team.context, worker, {0, 0, m, 0, n, team.workspace, ld, 0});
+}
+
+std::string Gemm::describe() const {
+  constexpr char const* names[] = {"shared B", "B per batch", "few rows"};
+  return fmt::format("{}x{}x{} x {} batches, {}, panels of {}x{}, {} workers", problem_.m, problem_.n, problem_.k, batches_,
+                     names[static_cast<int>(schedule_)], panel_rows_, panel_columns_, workers_);
 }
 
 void Gemm::run(void const* a, void const* b, void* workspace, Epilogue epilogue, void* context) const {

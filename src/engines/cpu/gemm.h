@@ -4,6 +4,7 @@
 #include "engines/cpu/kernels/table.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 // Batched matrix products by panels: C panel = A[rows, K] B[K, columns] in scratch memory, which an epilogue
@@ -30,6 +31,8 @@ struct GemmProblem {
   GemmMatrix a, b;
   std::vector<GemmBatchAxis> batch;  // outermost first
   bool whole_rows = false;           // the epilogue needs all columns of a row at once
+  bool same_bits_per_row = false;    // whatever the number of rows
+  bool in_slices = false;            // panels are shared out in workers() slices, the same ones at each run
 };
 
 // Part of C, ready for the epilogue. Rows lie `ld` lanes apart.
@@ -39,6 +42,7 @@ struct GemmPanel {
   int64_t column, columns;
   void* c;
   int64_t ld;
+  int64_t slice;  // in 0 .. workers() - 1 where the problem asks for slices; no two run at once
 };
 
 class Gemm {
@@ -54,6 +58,7 @@ class Gemm {
 
   GemmProblem const& problem() const { return problem_; }
   Schedule schedule() const { return schedule_; }
+  std::string describe() const;
   int workers() const { return workers_; }
   int64_t workspace_bytes() const { return shared_bytes_ + workers_ * worker_bytes_; }
   // Largest panel that an epilogue is given.
@@ -73,6 +78,8 @@ class Gemm {
   void run_own_b(Team& team, int worker) const;
   void run_few_rows(Team& team, int worker) const;
   void lay_out();
+  template <class Compute>
+  void share_out(Team& team, int64_t units, Compute const& compute) const;
 
   // Offsets of A and B for a batch, in elements.
   void offsets(int64_t batch, int64_t& a, int64_t& b) const;

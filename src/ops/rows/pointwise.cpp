@@ -96,7 +96,7 @@ PointwiseParams<R> params_of(ir::AttrSet const& attrs) {
 
 template <class R>
 R distance(R x, R y) {
-  if (x == y) return 0;
+  if (x == y || (std::isnan(x) && std::isnan(y))) return 0;
   R d = std::fabs(x - y);
   return std::isnan(d) ? std::numeric_limits<R>::infinity() : d;
 }
@@ -134,11 +134,14 @@ R carried_error(PointwiseRow const& r, PointwiseParams<R> const& p, R const (&v)
     if (!skip) evaluate(x);
   }
   if (e[0] + e[1] + e[2] == 0) return 0;
-  if (r.discontinuous && r.arity == 2 && std::fabs(v[0] - v[1]) <= e[0] + e[1]) evaluate({v[0], v[0], v[2]});
+  // An undetermined operand makes the result so, unless a select passes it over.
+  for (int i = r.mode == PointwiseMode_t::BINARY_SELECT ? 2 : 0; i < r.arity; ++i)
+    if (std::isinf(e[i])) return infinity;
+  if (r.arity == 2 && std::fabs(v[0] - v[1]) <= e[0] + e[1]) evaluate({v[0], v[0], v[2]});
   if (r.discontinuous && carried > 0) return infinity;
   if (r.mode == PointwiseMode_t::MOD && 2 * e[0] >= std::fabs(v[1])) return infinity;
   if (r.mode == PointwiseMode_t::TAN && crosses_pole(v[0], e[0])) return infinity;
-  return carried;
+  return carried * (1 + 4 * std::numeric_limits<R>::epsilon());  // the differences are themselves rounded
 }
 
 /// An engine's own evaluation errs by ulps * u * magnitude, on top of what the operands' errors bring in.
@@ -177,8 +180,8 @@ void reference(RefNode<R>& n) {
     R magnitude = fns.magnitude(p, v[0], v[1], v[2]);
     if (std::isnan(magnitude)) magnitude = std::fabs(value);  // 0 * inf
     R const own = error == 0 ? R(0) : error * magnitude + underflow;
-    bool const exact = std::isnan(value) || (std::isinf(value) && carried == 0);
-    y.bound[o] = exact ? R(0) : carried + own;
+    bool const exact = !std::isfinite(value) && carried == 0;
+    y.bound[o] = exact ? R(0) : std::isinf(carried) ? carried : carried + own;
   }
 }
 

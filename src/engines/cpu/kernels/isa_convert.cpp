@@ -93,13 +93,13 @@ FUSEDNN_FN double nearest(double x, double low, double high) {
   double r = __builtin_rint(x);
   r = r < low ? low : r;
   r = r > high ? high : r;
-  return r == r ? r : 0.0;
+  return r == r ? r + 0.0 : 0.0;  // integers have no -0
 }
 FUSEDNN_FN float nearest(float x, float low, float high) {
   float r = __builtin_rintf(x);
   r = r < low ? low : r;
   r = r > high ? high : r;
-  return r == r ? r : 0.0f;
+  return r == r ? r + 0.0f : 0.0f;
 }
 FUSEDNN_FN int32_t int32_of(double x) {
   return static_cast<int32_t>(nearest(x, -2147483648.0, 2147483647.0));

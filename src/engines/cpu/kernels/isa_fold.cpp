@@ -94,6 +94,14 @@ struct FoldMin {
   }
 };
 struct FoldAbsMax : FoldMax {
+  FUSEDNN_FN static int32_t join(int32_t a, int32_t b) {  // the magnitude of the lowest integer is 2^31
+    return static_cast<uint32_t>(b) > static_cast<uint32_t>(a) ? b : a;
+  }
+  FUSEDNN_FN static int32_t take(int32_t acc, int32_t x) { return join(acc, math::abs(x)); }
+  template <class T>
+  FUSEDNN_FN static T join(T a, T b) {
+    return FoldMax::take(a, b);
+  }
   template <class T>
   FUSEDNN_FN static T start() {
     return T(0);
@@ -162,6 +170,23 @@ double moment(void const* a, double centre, int64_t n) {
   return total;
 }
 
+template <bool Square, class T>
+void moment_lanes(double* acc, void const* a, double const* centre, int64_t n) {
+  T const* const in = static_cast<T const*>(a);
+  FUSEDNN_SIMD for (int64_t i = 0; i < n; ++i) {
+    double const d = static_cast<double>(in[i]) - centre[i];
+    acc[i] += Square ? d * d : d;
+  }
+}
+
+template <class T>
+void fill_moments(KernelTable& t) {
+  t.sum[kComputeOf<T>] = moment<false, T>;
+  t.square_sum[kComputeOf<T>] = moment<true, T>;
+  t.sum_lanes[kComputeOf<T>] = moment_lanes<false, T>;
+  t.square_sum_lanes[kComputeOf<T>] = moment_lanes<true, T>;
+}
+
 template <class F, class T>
 void fill_one(KernelTable& t, Fold fold) {
   int const f = static_cast<int>(fold);
@@ -189,10 +214,8 @@ void fill_fold(KernelTable& t) {
   fill_type<float>(t);
   fill_type<double>(t);
   fill_type<int32_t>(t);
-  t.sum[kComputeOf<float>] = moment<false, float>;
-  t.sum[kComputeOf<double>] = moment<false, double>;
-  t.square_sum[kComputeOf<float>] = moment<true, float>;
-  t.square_sum[kComputeOf<double>] = moment<true, double>;
+  fill_moments<float>(t);
+  fill_moments<double>(t);
 }
 
 }  // namespace fusednn::engines::cpu::FUSEDNN_CPU_ISA

@@ -20,10 +20,18 @@ namespace fusednn::engines::cpu {
 
 enum class Storage : uint8_t { F32, F64, F16, BF16, E4M3, E5M2, I8, U8, I32, I64, BOOL };
 inline constexpr int kStorageCount = 11;
+constexpr int64_t bytes_of(Storage s) {
+  constexpr int64_t bytes[kStorageCount] = {4, 8, 2, 2, 1, 1, 1, 1, 4, 8, 1};
+  return bytes[static_cast<int>(s)];
+}
 
 // The type that lanes have inside a tile.
 enum class Compute : uint8_t { F32, F64, I32 };
 inline constexpr int kComputeCount = 3;
+constexpr int64_t bytes_of(Compute c) { return c == Compute::F64 ? 8 : 4; }
+constexpr Storage storage_of(Compute c) {
+  return c == Compute::F32 ? Storage::F32 : c == Compute::F64 ? Storage::F64 : Storage::I32;
+}
 
 // How a reduction joins a value to its accumulator.
 enum class Fold : uint8_t { ADD, MUL, MIN, MAX, ABS_MAX, ABS_ADD, SQUARE_ADD, MUL_NON_ZERO };
@@ -76,10 +84,13 @@ struct KernelTable {
   FoldLanes join_lanes[kComputeCount][kFoldCount];
   double fold_start[kComputeCount][kFoldCount];
 
-  // Sums in double over float or double lanes: of a, and of (a - centre)^2.
+  // Sums in double over float or double lanes: of a - centre, and of its square. By lanes: acc[i] takes a[i].
   using Moment = double (*)(void const* a, double centre, int64_t n);
+  using MomentLanes = void (*)(double* acc, void const* a, double const* centre, int64_t n);
   Moment sum[kComputeCount];
   Moment square_sum[kComputeCount];
+  MomentLanes sum_lanes[kComputeCount];
+  MomentLanes square_sum_lanes[kComputeCount];
 
   GemmKernels const* gemm[kComputeCount];
   AttentionKernels const* attention;
