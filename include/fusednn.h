@@ -8,5 +8,6 @@
 #include <fusednn/error.h>
 #include <fusednn/graph.h>
 #include <fusednn/handle.h>
+#include <fusednn/memory.h>
 #include <fusednn/tensor.h>
 #include <fusednn/version.h>

@@ -194,5 +194,7 @@ FUSEDNN_EXPORT void set_log_callback_ext(log_callback_t callback, void* user);
 
 /// The environment variables that the library reads, with their meaning and value, one line each.
 FUSEDNN_EXPORT std::string describe_environment_ext();
+/// Where the CUDA driver and the run-time compiler were looked for, and where compiled kernels are kept, one line each.
+FUSEDNN_EXPORT std::string describe_cuda_ext();
 
 FUSEDNN_END_NAMESPACE

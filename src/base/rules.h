@@ -73,6 +73,7 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(execute_device, invalid, INVALID_CUDA_DEVICE, "a plan runs on the device it was built for")                   \
   X(handle_device, unsupported, HANDLE_ERROR, "the device exists on this machine and has an engine")              \
   X(handle_stream, invalid, HANDLE_ERROR, "a stream belongs to the primary context of the handle's device")        \
+  X(host_memory, failed, HANDLE_ERROR, "the machine has the memory that is asked for")                            \
   X(handle_version, invalid, HANDLE_ERROR, "headers and library have the same version")                           \
   /* Graph text */                                                                                                \
   X(json_size, invalid, UNSUPPORTED_GRAPH_FORMAT, "graph text has at most 64 MiB")                                \
@@ -97,6 +98,9 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(nvrtc_library, failed, NVRTC_COMPILATION_FAILED, "NVRTC is found where a kernel has to be compiled")          \
   X(nvrtc_arch, unsupported, NVRTC_COMPILATION_FAILED, "the NVRTC that is found compiles for the GPU")            \
   X(nvrtc_compile, failed, NVRTC_COMPILATION_FAILED, "NVRTC compiles a generated kernel")                         \
+  X(jit_serialised, unsupported, GRAPH_EXECUTION_PLAN_CREATION_FAILED, "ptxas leaves tensor-core instructions asynchronous") \
+  X(plan_launch, internal, GRAPH_EXECUTION_PLAN_CREATION_FAILED, "a kernel's launch keeps to the limits of its GPU") \
+  X(plan_tensor_map, internal, GRAPH_EXECUTION_PLAN_CREATION_FAILED, "a tensor map keeps to the limits of the copy engine") \
   X(jit_include, internal, NVRTC_COMPILATION_FAILED, "a generated kernel includes files that are embedded")       \
   X(jit_forbidden, failed, NVRTC_COMPILATION_FAILED, "a kernel is in the cache where compiling is forbidden")     \
   /* Operations: see src/ops/rows */                                                                              \

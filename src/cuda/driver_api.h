@@ -42,6 +42,10 @@ inline constexpr int max_threads = 0, static_shared_bytes = 1, local_bytes = 3, 
                      max_dynamic_shared_bytes = 8, non_portable_cluster = 14;
 }
 
+namespace tensor_map_type {
+inline constexpr int uint8 = 0, int32 = 3, int64 = 5, float16 = 6, float32 = 7, float64 = 8, bfloat16 = 9;
+}
+
 namespace jit_option {
 inline constexpr int error_log = 5, error_log_bytes = 6;
 }
@@ -113,6 +117,11 @@ struct LaunchConfig {
   X(capture_mode_exchange, "cuThreadExchangeStreamCaptureMode", (int* mode))
 
 // Absent from older drivers; null there.
-#define FUSEDNN_OPTIONAL_DRIVER_FUNCTIONS(X) X(function_load, "cuFuncLoad", (RawFunction function))
+#define FUSEDNN_OPTIONAL_DRIVER_FUNCTIONS(X)                                                                        \
+  X(function_load, "cuFuncLoad", (RawFunction function))                                                            \
+  X(tensor_map_encode, "cuTensorMapEncodeTiled",                                                                    \
+    (void* map, int type, unsigned rank, void* address, uint64_t const* dims, uint64_t const* strides,              \
+     unsigned const* box, unsigned const* element_strides, int interleave, int swizzle, int l2, int fill))          \
+  X(tensor_map_address, "cuTensorMapReplaceAddress", (void* map, void* address))
 
 }  // namespace fusednn::cuda

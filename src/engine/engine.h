@@ -1,12 +1,14 @@
 #pragma once
 
 #include "base/result.h"
+#include "engine/device_kernel.h"
 #include "ir/op_graph.h"
 #include "target/target.h"
 
 #include <memory>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 // The contract between planning and the engines. An engine says whether it takes a graph on a target, and turns a
@@ -66,11 +68,25 @@ class HostKernel {
   virtual void run(void* const* operands) const noexcept = 0;
 };
 
-/// One kernel of a plan with what it is launched on.
+/// Sets operand 0, from `offset` on, to copies of a word; `bytes` is a multiple of 4.
+struct Fill {
+  uint32_t word = 0;
+  int64_t bytes = 0;
+  int64_t offset = 0;
+};
+
+/// Copies to operand 0 from operand 1.
+struct Copy {
+  int64_t bytes = 0;
+  int64_t to_offset = 0;
+  int64_t from_offset = 0;
+};
+
+/// One kernel, fill or copy of a plan with what it works on.
 struct Step {
   std::string description;  ///< one line: kernel, what it covers, schedule
   std::vector<Operand> operands;
-  std::shared_ptr<HostKernel const> host;
+  std::variant<std::shared_ptr<HostKernel const>, std::shared_ptr<DeviceKernel const>, Fill, Copy> work;
 };
 
 struct Prepared {

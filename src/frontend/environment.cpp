@@ -1,5 +1,8 @@
 #include "base/env.h"
 #include "base/log.h"
+#include "cuda/driver.h"
+#include "cuda/nvrtc.h"
+#include "jit/compiler.h"
 
 #include <fusednn/graph.h>
 
@@ -19,6 +22,15 @@ std::string describe_environment_ext() {
   for (EnvVarInfo const& v : env_table())
     text += fmt::format("{}={}  {} (default: {})\n", v.name, env_text(v.id).value_or(""), v.meaning, v.default_value);
   return text;
+}
+
+std::string describe_cuda_ext() {
+  cuda::Search const& driver = cuda::driver_search();
+  cuda::Search const& nvrtc = cuda::Nvrtc::search();
+  jit::CompilerSettings const& settings = jit::Compiler::shared().settings();
+  return fmt::format("{}\n{}\nkernel cache: {}, at most {} MB{}\n", driver.text(), nvrtc.text(),
+                     settings.folder.empty() ? "none" : settings.folder.string(), settings.folder_limit_bytes >> 20,
+                     settings.forbid_compiling ? "; compiling is forbidden" : "");
 }
 
 FUSEDNN_END_NAMESPACE

@@ -191,7 +191,7 @@ error_t Graph::Impl::execute(handle_t handle, void* workspace, int64_t index, Fi
                                   fmt::format("uid {} is missing", slots[i].uid)));
     pointers[i] = found ? *found : nullptr;
   }
-  return to_public((*plan)->execute(pointers, workspace));
+  return to_public((*plan)->execute(pointers, workspace, handle->stream));
 }
 
 error_t Graph::execute_plan_at_index(handle_t handle, std::unordered_map<tensor_ptr, void*>& pack, void* workspace,
@@ -215,7 +215,7 @@ error_t Graph::execute_plan_at_index(handle_t handle, void** pointers, int count
   if (count != static_cast<int>(impl_->slots.size()))
     return to_public(make_error(Rule::execute_count, {}, fmt::format("{} given, {} bound tensors", count, impl_->slots.size())));
   base::Result<plan::Plan const*> plan = impl_->runnable(handle, index);
-  return plan ? to_public((*plan)->execute(pointers, workspace)) : to_public(plan.errors());
+  return plan ? to_public((*plan)->execute(pointers, workspace, handle->stream)) : to_public(plan.errors());
 }
 
 error_t Graph::execute(handle_t handle, std::unordered_map<tensor_ptr, void*>& pack, void* workspace) const {

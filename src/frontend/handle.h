@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/context.h"
 #include "target/target.h"
 
 #include <fusednn/handle.h>
@@ -9,6 +10,7 @@ FUSEDNN_BEGIN_NAMESPACE
 struct handle_impl {
   target::Target target;
   void* stream = nullptr;
+  std::shared_ptr<cuda::PrimaryContext const> context = nullptr;  ///< of a CUDA device
 };
 
 FUSEDNN_END_NAMESPACE

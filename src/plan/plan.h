@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/engine.h"
+#include "plan/device_program.h"
 
 #include <memory>
 #include <string>
@@ -21,7 +21,9 @@ std::vector<Slot> slots_of(ir::OpGraph const& graph);
 /// A built plan. Immutable: any number of threads may execute it at once, each with its own workspace.
 class Plan {
  public:
-  Plan(ir::OpGraphPtr graph, target::Target target, std::string engine, engine::Prepared prepared);
+  /// `program`: what runs the steps where the target is CUDA.
+  Plan(ir::OpGraphPtr graph, target::Target target, std::string engine, engine::Prepared prepared,
+       std::shared_ptr<DeviceProgram const> program = nullptr);
 
   engine::Prepared const& prepared() const { return prepared_; }
   target::Target const& target() const { return target_; }
@@ -30,8 +32,9 @@ class Plan {
     return prepared_.workspace_bytes ? prepared_.workspace_bytes + engine::workspace_alignment - 1 : 0;
   }
 
-  /// `pointers[i]` is bound to slot i. Returns a broken rule, or success. Allocates nothing on success.
-  base::Status execute(void* const* pointers, void* workspace) const;
+  /// `pointers[i]` is bound to slot i. On CUDA the work is enqueued on `stream`. Returns a broken rule, or success.
+  /// Allocates nothing on success.
+  base::Status execute(void* const* pointers, void* workspace, void* stream) const;
 
  private:
   struct Source {
@@ -44,8 +47,9 @@ class Plan {
   target::Target target_;
   std::string engine_;
   engine::Prepared prepared_;
+  std::shared_ptr<DeviceProgram const> program_;
   std::vector<Slot> slots_;
-  std::vector<int64_t> element_bytes_;        ///< per slot: alignment every pointer must have
+  std::vector<int64_t> alignments_;           ///< per slot: bytes that every pointer must be a multiple of
   std::vector<std::vector<Source>> sources_;  ///< per step, per operand
   size_t most_operands_ = 0;
 };

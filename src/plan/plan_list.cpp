@@ -1,6 +1,7 @@
 #include "plan/plan_list.h"
 
 #include "base/enum_names.h"
+#include "jit/compiler.h"
 #include "ops/row.h"
 #include "plan/engine_list.h"
 
@@ -167,7 +168,16 @@ base::Status PlanList::build_candidate(Candidate& c) const {
       c.barred = base::join(prepared.errors());
       return prepared.errors();
     }
-    c.plan = std::make_shared<Plan const>(graph_, target_, std::string(e.name()), std::move(*prepared));
+    base::Result<std::shared_ptr<DeviceProgram const>> program = std::shared_ptr<DeviceProgram const>();
+    if (target_.device == Device::CUDA)
+      program = DeviceProgram::build(target_, prepared->steps, has(c.notes.behavior, BehaviorNote_t::SLOW_ext),
+                                     jit::Compiler::shared());
+    if (!program) {
+      c.barred = base::join(program.errors());
+      return program.errors();
+    }
+    c.plan = std::make_shared<Plan const>(graph_, target_, std::string(e.name()), std::move(*prepared),
+                                          std::move(*program));
   }
   if (c.plan->workspace_bytes() > workspace_limit_) {
     c.barred = fmt::format("workspace of {} bytes, the limit is {}", c.plan->workspace_bytes(), workspace_limit_);

@@ -76,4 +76,17 @@ TEST(Lifecycle, ErrorsNameNodeTensorValueAndRule) {
   EXPECT_TRUE(linear.graph.validate().is_good());
 }
 
+TEST(Lifecycle, ACudaHandleWithoutADriverSaysWhatWasTried) {
+  fe::handle_t handle = nullptr;
+  fe::error_t const e = fe::create(&handle, fe::Device::CUDA);
+  if (e.is_good()) {
+    EXPECT_TRUE(fe::destroy(handle).is_good());
+    GTEST_SKIP() << "this machine has a CUDA driver";
+  }
+  EXPECT_EQ(e.get_code(), fe::error_code_t::HANDLE_ERROR);
+  EXPECT_NE(e.get_message().find("libcuda.so.1"), std::string::npos) << e.get_message();
+  ASSERT_TRUE(fe::create(&handle).is_good()) << "AUTO falls back to the CPU";
+  EXPECT_TRUE(fe::destroy(handle).is_good());
+}
+
 }  // namespace

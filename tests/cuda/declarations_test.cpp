@@ -47,6 +47,14 @@ TEST(Declarations, NumbersAreTheVendors) {
   EXPECT_EQ(function_attribute::registers, CU_FUNC_ATTRIBUTE_NUM_REGS);
   EXPECT_EQ(function_attribute::max_dynamic_shared_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   EXPECT_EQ(function_attribute::non_portable_cluster, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+  EXPECT_EQ(tensor_map_type::uint8, CU_TENSOR_MAP_DATA_TYPE_UINT8);
+  EXPECT_EQ(tensor_map_type::int32, CU_TENSOR_MAP_DATA_TYPE_INT32);
+  EXPECT_EQ(tensor_map_type::int64, CU_TENSOR_MAP_DATA_TYPE_INT64);
+  EXPECT_EQ(tensor_map_type::float16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+  EXPECT_EQ(tensor_map_type::float32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32);
+  EXPECT_EQ(tensor_map_type::float64, CU_TENSOR_MAP_DATA_TYPE_FLOAT64);
+  EXPECT_EQ(tensor_map_type::bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+  EXPECT_EQ(sizeof(CUtensorMap), 128u);
   EXPECT_EQ(jit_option::error_log, CU_JIT_ERROR_LOG_BUFFER);
   EXPECT_EQ(jit_option::error_log_bytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
   EXPECT_EQ(launch_attribute::cluster_dimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);

@@ -18,7 +18,7 @@ class FakeDriver : public ::testing::Test {
   FakeDriver() {
     fake::State& s = fake::state();
     s = {};
-    s.kernels = {{"entry", [](void*) {}}};
+    s.kernels = {{"entry", [](void**) {}}};
     context = *PrimaryContext::retain(0);
     s.calls.clear();
   }

@@ -1,5 +1,6 @@
 #include "fakes/fake_driver.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -122,8 +123,24 @@ EXPORT DriverCode cuModuleGetFunction(RawFunction* function, RawModule module, c
   }
   return code::not_found;
 }
-EXPORT DriverCode cuFuncGetAttribute(int* value, int, RawFunction) { return *value = 32, code::success; }
+EXPORT DriverCode cuFuncGetAttribute(int* value, int attribute, RawFunction) {
+  return *value = attribute == function_attribute::max_threads ? state().threads_per_block : 32, code::success;
+}
 EXPORT DriverCode cuFuncSetAttribute(RawFunction, int, int) { return enter("cuFuncSetAttribute"); }
+// A map is its address, rank and dims.
+EXPORT DriverCode cuTensorMapEncodeTiled(void* map, int, unsigned rank, void* address, uint64_t const* dims,
+                                         uint64_t const*, unsigned const*, unsigned const*, int, int, int, int) {
+  if (DriverCode code = enter("cuTensorMapEncodeTiled")) return code;
+  auto* words = static_cast<uint64_t*>(map);
+  words[0] = reinterpret_cast<uintptr_t>(address);
+  words[1] = rank;
+  std::copy(dims, dims + rank, words + 2);
+  return code::success;
+}
+EXPORT DriverCode cuTensorMapReplaceAddress(void* map, void* address) {
+  if (DriverCode code = enter("cuTensorMapReplaceAddress")) return code;
+  return *static_cast<uint64_t*>(map) = reinterpret_cast<uintptr_t>(address), code::success;
+}
 EXPORT DriverCode cuFuncLoad(RawFunction) { return enter("cuFuncLoad"); }
 EXPORT DriverCode cuLaunchKernelEx(LaunchConfig const* c, RawFunction function, void** parameters, void**) {
   if (DriverCode code = enter("cuLaunchKernelEx")) return code;
@@ -136,14 +153,14 @@ EXPORT DriverCode cuLaunchKernelEx(LaunchConfig const* c, RawFunction function, 
     if (a.id == launch_attribute::cluster_dimension) std::memcpy(l.cluster, a.value.cluster, sizeof(l.cluster));
     if (a.id == launch_attribute::programmatic_stream_serialization) l.programmatic = a.value.programmatic != 0;
   }
-  std::function<void(void*)> body;
+  std::function<void(void**)> body;
   {
     std::lock_guard const lock(mutex);
     state().launches.push_back(l);
     for (auto const& [name, b] : state().kernels)
       if (name == entry) body = b;
   }
-  body(parameters[0]);
+  body(parameters);
   return code::success;
 }
 EXPORT DriverCode cuMemsetD8Async(DevicePointer to, unsigned char value, size_t count, RawStream) {

@@ -23,8 +23,9 @@ struct Launch {
 struct State {
   int sm = 90;
   int devices = 1;
-  /// By entry name. A kernel runs when it is launched; its argument is the kernel's one parameter.
-  std::vector<std::pair<std::string, std::function<void(void*)>>> kernels;
+  int threads_per_block = 1024;  ///< that each kernel's registers leave room for
+  /// By entry name. A kernel runs when it is launched, with the places of its parameters.
+  std::vector<std::pair<std::string, std::function<void(void**)>>> kernels;
   std::vector<Launch> launches;
   std::vector<std::string> calls;  ///< exported names, in order; those that only ask are left out
   std::string fail;                ///< this call fails...

@@ -1,12 +1,9 @@
 #include "rules/firing.h"
 
-#include "cuda/nvrtc_places.h"
 #include "cuda/nvrtc.h"
+#include "cuda/nvrtc_places.h"
 #include "cuda/stream.h"
-#include "fakes/fake_driver.h"
-#include "jit/compiler.h"
-
-#include <cstdlib>
+#include "plan/device_plan.h"
 
 // Rules of the CUDA driver and of compiling at run time, fired on the stand-ins for both.
 
@@ -41,6 +38,14 @@ std::string compile(codegen::KernelSource const& source, bool forbidden = false)
   return answer.ok() ? std::string() : answer.error().message;
 }
 
+/// What building a program of one kernel, changed, says.
+std::string build(void (*change)(engine::DeviceKernel&)) {
+  DevicePlan plan;
+  change(plan.kernel);
+  auto program = plan.program({plan.step()});
+  return program.ok() ? std::string() : base::join(program.errors());
+}
+
 }  // namespace
 
 std::vector<Firing> cuda_firings() {
@@ -65,6 +70,25 @@ std::vector<Firing> cuda_firings() {
       {Rule::nvrtc_arch, {"kernel tensor", "sm_120a"}, [] { return compile({"tensor", "", "sm_120a", {}, true}); }},
       {Rule::nvrtc_compile, {"wrong.cu", "no, thank you"}, [] {
          return compile({"wrong", "#error no, thank you\n", "sm_90a", {}, false});
+       }},
+      {Rule::jit_serialised, {"kernel scale_add", "(C7510)"}, [] {
+         return build([](engine::DeviceKernel& k) { k.source.text = "// ptxas says (C7510)\n"; });
+       }},
+      {Rule::plan_launch, {"scale and add", "grid 0 x 1 x 1"}, [] {
+         return build([](engine::DeviceKernel& k) { k.grid = {0, 1, 1}; });
+       }},
+      {Rule::plan_tensor_map, {"dims [7]", "box []"}, [] {
+         return build([](engine::DeviceKernel& k) {
+           k.arguments.patch_map(k.arguments.add(std::array<uint64_t, 16>{}), 0, {DataType_t::FLOAT, {7}, {}, {}});
+         });
+       }},
+      {Rule::host_memory, {"bytes"}, [] {
+         handle_t handle = nullptr;
+         void* memory = nullptr;
+         (void)create(&handle, Device::CPU);
+         std::string const message = allocate_ext(handle, SIZE_MAX, &memory).get_message();
+         (void)destroy(handle);
+         return message;
        }},
       {Rule::jit_include, {"absent.h"}, [] { return compile({"lost", "#include \"absent.h\"\n", "sm_90a", {}, false}); }},
       {Rule::jit_forbidden, {"kernel new for sm_90a"}, [] { return compile({"new", "", "sm_90a", {}, false}, true); }},

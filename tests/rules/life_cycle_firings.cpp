@@ -85,7 +85,7 @@ std::string without_workspace() {
   prepared.workspace_bytes = 100;
   plan::Plan const plan(std::make_shared<ir::OpGraph const>(draft), target::host_target(), "none",
                         std::move(prepared));
-  base::Status const status = plan.execute(nullptr, nullptr);
+  base::Status const status = plan.execute(nullptr, nullptr, nullptr);
   return status.ok() ? std::string() : base::join(status.errors());
 }
 

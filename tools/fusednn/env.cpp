@@ -30,15 +30,21 @@ std::string device_text(fusednn::Device device) {
 int show_environment(bool json) {
   std::string const library = version_text(fusednn::version()), headers = version_text(FUSEDNN_VERSION);
   std::string const cpu = device_text(fusednn::Device::CPU), cuda = device_text(fusednn::Device::CUDA);
-  std::string const variables = fusednn::describe_environment_ext();
+  std::string const search = fusednn::describe_cuda_ext(), variables = fusednn::describe_environment_ext();
+  auto lines = [](std::string const& text) {
+    auto list = nlohmann::ordered_json::array();
+    for (std::string const& line : CLI::detail::split(text, '\n'))
+      if (!line.empty()) list.push_back(line);
+    return list;
+  };
   if (json) {
     nlohmann::ordered_json out = {{"library", library}, {"headers", headers}, {"devices", {{"cpu", cpu}, {"cuda", cuda}}}};
-    out["variables"] = nlohmann::json::array();
-    for (std::string const& line : CLI::detail::split(variables, '\n'))
-      if (!line.empty()) out["variables"].push_back(line);
+    out["search"] = lines(search);
+    out["variables"] = lines(variables);
     fmt::print("{}\n", out.dump(2));
   } else {
-    fmt::print("library    {}\nheaders    {}\ncpu        {}\ncuda       {}\n\n{}", library, headers, cpu, cuda, variables);
+    fmt::print("library    {}\nheaders    {}\ncpu        {}\ncuda       {}\n\n{}\n{}", library, headers, cpu, cuda,
+               search, variables);
   }
   return exit_ok;
 }
