@@ -5,7 +5,10 @@
 namespace fusednn::plan {
 
 std::span<engine::Engine const* const> engines_for(Device device) {
-  static engine::Engine const* const cpu[] = {&engines::cpu::fused_engine(), &engines::cpu::reference_engine()};
+  static engine::Engine const* const cpu[] = {
+      &engines::cpu::fused_engine(),
+      &engines::cpu::reference_engine(),
+  };
   if (device == Device::CPU) return cpu;
   return {};
 }
