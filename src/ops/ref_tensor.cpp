@@ -47,7 +47,7 @@ void round_interval(DataType_t dtype, R& value, R& bound) {
     bound = low == high ? R(0) : std::numeric_limits<R>::infinity();
     return;
   }
-  bound = std::max(high - value, value - low);
+  bound = std::max(high - value, value - low) * (1 + 4 * std::numeric_limits<R>::epsilon());
   if (info.kind == TypeKind::BOOLEAN && (bound > 0 || may_be_zero)) bound = std::numeric_limits<R>::infinity();
 }
 

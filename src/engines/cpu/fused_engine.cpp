@@ -1,12 +1,13 @@
+#include "engines/cpu/attention_kernel.h"
 #include "engines/cpu/engines.h"
 #include "engines/cpu/loop_kernel.h"
+#include "base/numeric.h"
 #include "ir/layout.h"
 #include "passes/loop_program.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace fusednn::engines::cpu {
 
@@ -93,9 +94,15 @@ class Preparation {
     scratch_ = packed_;
     for (passes::Region const& region : partition_.regions) {
       ir::Node const& node = graph_.nodes()[static_cast<size_t>(region.nodes.front())];
-      if (!passes::is_view(node) || passes::view_of_output(graph_.graph(), node, view(node.inputs[0]))) continue;
-      ir::Tensor const& x = graph_.tensor(node.inputs[0]);
-      scratch_ = std::max(scratch_, packed_ + aligned(*ir::storage_bytes(x.dtype, *ir::volume(x.dims))));
+      int64_t between = 0;
+      if (passes::is_view(node) && !passes::view_of_output(graph_.graph(), node, view(node.inputs[0]))) {
+        ir::Tensor const& x = graph_.tensor(node.inputs[0]);
+        between = aligned(*ir::storage_bytes(x.dtype, *ir::volume(x.dims)));
+      }
+      if (node.op == OpKind::sdpa)
+        for (TensorId t : node.outputs)
+          if (t != ir::no_tensor && !written_by_attention(node, t)) between += aligned(8 * *ir::volume(graph_.tensor(t).dims));
+      scratch_ = std::max(scratch_, packed_ + between);
     }
     prepared_.workspace_bytes = scratch_;
   }
@@ -106,6 +113,7 @@ class Preparation {
       ir::Node const& first = graph_.nodes()[static_cast<size_t>(region.nodes.front())];
       if (passes::is_view(first)) copy_view(first);
       else if (first.op == OpKind::concatenate) copy_concatenate(first);
+      else if (first.op == OpKind::sdpa) add_attention(first);
       else if (int const anchor = anchor_of(graph_, region.nodes); anchor >= 0) add_matmul(region, anchor);
       else add_loops(passes::loop_program(graph_, partition_, region, -1));
     }
@@ -123,7 +131,10 @@ class Preparation {
     CompileOptions o;
     o.kernels = &kernels();
     o.threads = threads_;
-    o.operand = [&operands](TensorId t) { return operands.tensor(t); };
+    o.memory = [this, &operands](TensorId t) {
+      ir::Tensor const& tensor = graph_.tensor(t);
+      return TensorMemory{operands.tensor(t), storage_of(tensor.dtype), ir::volume(tensor.dims) == 0};
+    };
     return o;
   }
 
@@ -135,16 +146,17 @@ class Preparation {
 
   void add_loops(passes::LoopProgram const& loops) {
     StepOperands operands(partition_);
-    add_loops(loops, options(operands), operands);
+    add_loops("loops", loops, options(operands), operands);
   }
 
-  void add_loops(passes::LoopProgram const& loops, CompileOptions const& options, StepOperands& operands) {
+  void add_loops(std::string const& what, passes::LoopProgram const& loops, CompileOptions const& options,
+                 StepOperands& operands) {
     CompiledLoops compiled = compile_loops(loops, graph_, options);
     std::string const text = compiled.program.describe();
     int const scratch = operands.add(engine::Operand::workspace(scratch_));
     auto kernel = std::make_shared<LoopKernel>(std::move(compiled.program), threads_, scratch);
     int64_t const bytes = kernel->scratch_bytes();
-    add_step(fmt::format("loops: {}; {} workers", text, kernel->workers()), std::move(operands), kernel, bytes);
+    add_step(fmt::format("{}: {}; {} workers", what, text, kernel->workers()), std::move(operands), kernel, bytes);
   }
 
   void add_matmul(passes::Region const& region, int anchor) {
@@ -190,22 +202,111 @@ class Preparation {
     add_step(std::move(text), std::move(operands), kernel, bytes);
   }
 
+  void add_attention(ir::Node const& node) {
+    enum In { Q, K, V, ATTN_SCALE, BIAS, LENGTH_Q, LENGTH_KV };
+    enum Out { O, STATS };
+    StepOperands operands(partition_);
+    AttentionProblem p;
+    AttentionKernel::Bindings bindings;
+    auto const input = [&](TensorId t, AttentionInput& x, AttentionKernel::Binding& b) {
+      if (t == ir::no_tensor) return false;
+      ir::Tensor const& tensor = graph_.tensor(t);
+      x.type = storage_of(tensor.dtype);
+      for (size_t i = 0; i < tensor.dims.size(); ++i) x.strides[i] = tensor.dims[i] == 1 ? 0 : view(t).strides[i];
+      b = {operands.tensor(t), view(t).offset};
+      return true;
+    };
+    input(node.input(Q), p.q, bindings.q);
+    input(node.input(K), p.k, bindings.k);
+    input(node.input(V), p.v, bindings.v);
+    p.with_bias = input(node.input(BIAS), p.bias, bindings.bias);
+    p.with_seq_len_q = input(node.input(LENGTH_Q), p.seq_len_q, bindings.seq_len_q);
+    p.with_seq_len_kv = input(node.input(LENGTH_KV), p.seq_len_kv, bindings.seq_len_kv);
+    ir::Dims const &q = graph_.tensor(node.input(Q)).dims, &k = graph_.tensor(node.input(K)).dims,
+                   &v = graph_.tensor(node.input(V)).dims;
+    p.b = q[0], p.hq = q[1], p.sq = q[2], p.dqk = q[3];
+    p.hk = k[1], p.hv = v[1], p.skv = k[2], p.dv = v[3];
+    p.in_double = node.compute == DataType_t::DOUBLE;
+    p.scale = node.attrs.get_if<double>("attn_scale_value").value_or(1);
+    if (!p.in_double) p.scale = static_cast<float>(p.scale);
+    p.left_bound = node.attrs.get_if<int64_t>("left_bound").value_or(AttentionProblem::unbounded);
+    p.right_bound = node.attrs.get_if<int64_t>("right_bound").value_or(AttentionProblem::unbounded);
+    p.bottom_right =
+        node.attrs.get_enum<DiagonalAlignment_t>("diagonal_alignment") == DiagonalAlignment_t::BOTTOM_RIGHT;
+    p.stats_base_2 = node.attrs.get<bool>("stats_use_log2");
+    if (TensorId const scale = node.input(ATTN_SCALE); scale != ir::no_tensor) {
+      bindings.scale = {operands.tensor(scale), view(scale).offset};
+      bindings.scale_type = storage_of(graph_.tensor(scale).dtype);
+    }
+
+    DataType_t const wide = p.in_double ? DataType_t::DOUBLE : DataType_t::FLOAT;
+    struct Conversion {
+      TensorId to;
+      Elements from;
+    };
+    std::vector<Conversion> conversions;
+    int64_t end = packed_;
+    auto const output = [&](TensorId t, AttentionOutput& x, AttentionKernel::Binding& b) {
+      ir::Tensor const& tensor = graph_.tensor(t);
+      passes::StridedView where = view(t);
+      if (written_by_attention(node, t)) {
+        x.type = storage_of(tensor.dtype);
+        b = {operands.tensor(t), where.offset};
+      } else {
+        x.type = storage_of(wide);
+        where = {0, ir::packed_strides(tensor.dims)};
+        b = {operands.add(engine::Operand::workspace(end)), 0};
+        end += aligned(8 * *ir::volume(tensor.dims));
+        if (placed(t)) conversions.push_back({t, {wide, b.operand, where}});
+      }
+      std::copy(where.strides.begin(), where.strides.end(), x.strides);
+    };
+    output(node.output(O), p.o, bindings.o);
+    if (TensorId const stats = node.output(STATS); stats != ir::no_tensor && placed(stats)) {
+      output(stats, p.stats, bindings.stats);
+      p.with_stats = true;
+    }
+    bindings.scratch = operands.add(engine::Operand::workspace(scratch_));
+    auto kernel = std::make_shared<AttentionKernel>(p, bindings, threads_);
+    std::vector<engine::Operand> const pointers = operands.list;
+    int64_t const bytes = kernel->scratch_bytes();
+    add_step(fmt::format("attention: {}x{} heads, {} queries, {} keys, widths {} and {}; {} workers", p.b, p.hq, p.sq,
+                         p.skv, p.dqk, p.dv, kernel->workers()),
+             std::move(operands), kernel, bytes);
+    for (Conversion const& c : conversions) {
+      StepOperands rest(partition_);
+      int const from = rest.add(pointers[static_cast<size_t>(c.from.operand)]), to = rest.tensor(c.to);
+      ir::Tensor const& y = graph_.tensor(c.to);
+      copy(node, y.dims, {c.from.type, from, c.from.view}, {y.dtype, to, view(c.to)}, rest);
+    }
+  }
+
+  bool placed(TensorId t) const { return partition_.places[static_cast<size_t>(t)].kind != passes::Place::Kind::nowhere; }
+
+  /// Results of other types than the kernel writes, and an O that nobody reads, pass through memory of their own.
+  bool written_by_attention(ir::Node const& node, TensorId t) const {
+    DataType_t const type = graph_.tensor(t).dtype;
+    if (t != node.outputs[0]) return type == DataType_t::FLOAT || type == DataType_t::DOUBLE;
+    return placed(t) && type_info(type)->kind == TypeKind::FLOATING;
+  }
+
   /// A view that strides could not express in place, or whose result the caller wants.
   void copy_view(ir::Node const& node) {
     TensorId const in = node.inputs[0], out = node.outputs[0];
-    ir::Dims const &from = graph_.tensor(in).dims, &to = graph_.tensor(out).dims;
+    ir::Tensor const &x = graph_.tensor(in), &y = graph_.tensor(out);
     StepOperands operands(partition_);
+    int const from = operands.tensor(in);
     if (auto source = passes::view_of_output(graph_.graph(), node, view(in))) {
-      int const x = operands.tensor(in), y = operands.tensor(out);
-      return copy(node, to, {in, x, *source}, {out, y, view(out)}, operands);
+      int const to = operands.tensor(out);
+      return copy(node, y.dims, {x.dtype, from, *source}, {y.dtype, to, view(out)}, operands);
     }
     // In row-major order of the input into packed memory, which then has the output's shape.
     engine::Operand const packed = engine::Operand::workspace(packed_);
-    int const x = operands.tensor(in), gathered = operands.add(packed);
-    copy(node, from, {in, x, view(in)}, {in, gathered, {0, ir::packed_strides(from)}}, operands);
+    int const gathered = operands.add(packed);
+    copy(node, x.dims, {x.dtype, from, view(in)}, {x.dtype, gathered, {0, ir::packed_strides(x.dims)}}, operands);
     StepOperands rest(partition_);
-    int const source = rest.add(packed), y = rest.tensor(out);
-    copy(node, to, {in, source, {0, ir::packed_strides(to)}}, {out, y, view(out)}, rest);
+    int const source = rest.add(packed), to = rest.tensor(out);
+    copy(node, y.dims, {x.dtype, source, {0, ir::packed_strides(y.dims)}}, {y.dtype, to, view(out)}, rest);
   }
 
   void copy_concatenate(ir::Node const& node) {
@@ -215,8 +316,9 @@ class Preparation {
       passes::StridedView const slot = passes::slot_of_input(graph_.graph(), node, port, view(out));
       if (lies_at(in, out, slot)) continue;
       StepOperands operands(partition_);
-      int const x = operands.tensor(in), y = operands.tensor(out);
-      copy(node, graph_.tensor(in).dims, {in, x, view(in)}, {out, y, slot}, operands);
+      int const from = operands.tensor(in), to = operands.tensor(out);
+      ir::Tensor const& x = graph_.tensor(in);
+      copy(node, x.dims, {x.dtype, from, view(in)}, {graph_.tensor(out).dtype, to, slot}, operands);
     }
   }
 
@@ -228,44 +330,47 @@ class Preparation {
 
   /// One end of a copy.
   struct Elements {
-    TensorId tensor;  ///< gives the data type
+    DataType_t type;
     int operand;
     passes::StridedView view;
   };
 
   void copy(ir::Node const& node, ir::Dims const& dims, Elements const& from, Elements const& to, StepOperands operands) {
-    DataType_t const from_type = graph_.tensor(from.tensor).dtype, to_type = graph_.tensor(to.tensor).dtype;
-    if (from_type != to_type) return convert(dims, from, to, std::move(operands));
+    if (from.type != to.type) return convert(node, dims, from, to, std::move(operands));
     std::vector<LoopAxis> axes;
     for (size_t i = 0; i < dims.size(); ++i) axes.push_back({dims[i], 0, {from.view.strides[i], to.view.strides[i]}});
-    auto kernel = std::make_shared<CopyKernel>(std::move(axes), ir::storage_bits(from_type) / 8,
+    auto kernel = std::make_shared<CopyKernel>(std::move(axes), ir::storage_bits(from.type) / 8,
                                                CopyKernel::Array{from.operand, from.view.offset},
                                                CopyKernel::Array{to.operand, to.view.offset});
     add_step(fmt::format("copy for '{}'", node.name), std::move(operands), kernel, 0);
   }
 
-  void convert(ir::Dims const& dims, Elements const& from, Elements const& to, StepOperands operands) {
+  void convert(ir::Node const& node, ir::Dims const& dims, Elements const& from, Elements const& to,
+               StepOperands operands) {
     // Doubles hold every stored value but for large 64-bit integers, which become floats in one rounding.
-    bool const wide_integer =
-        graph_.tensor(from.tensor).dtype == DataType_t::INT64 && graph_.tensor(to.tensor).dtype == DataType_t::FLOAT;
+    bool const wide_integer = from.type == DataType_t::INT64 && to.type == DataType_t::FLOAT;
+    constexpr TensorId source = 0, target = 1;
     passes::LoopProgram loops;
     loops.space = dims;
     loops.row_axes.assign(dims.size(), false);
     loops.values.push_back({.op = passes::LoopValue::Op::load,
                             .type = wide_integer ? DataType_t::FLOAT : DataType_t::DOUBLE,
-                            .tensor = from.tensor,
+                            .tensor = source,
                             .strides = from.view.strides,
                             .offset = from.view.offset});
-    loops.stores.push_back({0, to.tensor, to.view.strides, to.view.offset});
+    loops.stores.push_back({0, target, to.view.strides, to.view.offset});
     CompileOptions o = options(operands);
-    o.operand = [&](TensorId t) { return t == from.tensor ? from.operand : to.operand; };
-    add_loops(loops, o, operands);
+    o.memory = [&](TensorId t) {
+      Elements const& e = t == source ? from : to;
+      return TensorMemory{e.operand, storage_of(e.type), ir::volume(dims) == 0};
+    };
+    add_loops(fmt::format("copy for '{}'", node.name), loops, o, operands);
   }
 
   ir::OpGraph const& graph_;
   int threads_;
   passes::Partition partition_;
-  int64_t packed_;   ///< where a reshape that strides cannot express gathers its input, in the workspace
+  int64_t packed_;   ///< where results lie between the steps of one region, in the workspace
   int64_t scratch_;  ///< where the steps' scratch memory starts
   engine::Prepared prepared_;
 };
@@ -282,7 +387,6 @@ class FusedEngine : public engine::Engine {
     for (ir::Tensor const& t : graph.tensors())
       if (t.ragged_offset != ir::no_tensor)
         s.refusals.push_back(base::make_error(base::Rule::engine_ragged, {{}, t.name}, "has ragged offsets"));
-    for (ir::Node const& n : graph.nodes()) check(n, s.refusals);
     if (s.refusals.empty()) s.configs.push_back({});
     return s;
   }
@@ -307,17 +411,6 @@ class FusedEngine : public engine::Engine {
   base::Result<engine::Prepared> prepare(ir::OpGraphPtr const& graph, target::Target const& target,
                                          engine::Config const&) const override {
     return Preparation(*graph, target).run();
-  }
-
- private:
-  static void check(ir::Node const& n, std::vector<base::Error>& refusals) {
-    bool const known = n.op == OpKind::matmul || is_loop(n.op) || passes::is_view(n) || n.op == OpKind::concatenate;
-    if (!known) refusals.push_back(base::make_error(base::Rule::engine_operation, {n.name, {}}, "is of another kind"));
-    if (n.op != OpKind::pointwise || n.compute != DataType_t::INT32) return;
-    for (char const* name : {"relu_lower_clip", "relu_upper_clip", "relu_lower_clip_slope"})
-      if (auto const value = n.attrs.get_if<double>(name); value && *value != std::floor(*value))
-        refusals.push_back(base::make_error(base::Rule::engine_dtype, {n.name, {}},
-                                            fmt::format("'{}' is {} in INT32", name, *value)));
   }
 };
 

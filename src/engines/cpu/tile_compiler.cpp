@@ -505,9 +505,8 @@ class Compiler {
     return array_access_[array] = int(p_.accesses.size()) - 1;
   }
 
-  Access tensor_access(ir::TensorId t, int64_t offset) const {
-    Storage const s = storage_of(graph_.tensor(t).dtype);
-    return {Access::Base::OPERAND, options_.operand(t), s, bytes_of(s), offset, {}};
+  static Access tensor_access(TensorMemory const& m, int64_t offset) {
+    return {Access::Base::OPERAND, m.operand, m.storage, bytes_of(m.storage), offset, {}};
   }
 
   // Whether lanes can be used where they lie.
@@ -527,9 +526,10 @@ class Compiler {
     i.lane = lane(v);
     if (value.op == Op::load) {
       // Nothing is read of an empty tensor, not even where all its strides are 0.
-      if (ir::volume(graph_.tensor(value.tensor).dims) == 0) return sources_[key] = constant(i.lane, 0);
+      TensorMemory const memory = options_.memory(value.tensor);
+      if (memory.empty) return sources_[key] = constant(i.lane, 0);
       i.kind = Kind::LOAD;
-      i.access = access_of(info.array, tensor_access(value.tensor, value.offset));
+      i.access = access_of(info.array, tensor_access(memory, value.offset));
     } else if (value.op == Op::anchor) {
       i.kind = Kind::LOAD;
       i.access = access_of(-1, {Access::Base::PANEL, -1, storage_of(i.lane), bytes_of(i.lane), 0, {}});
@@ -595,7 +595,7 @@ class Compiler {
   Mask store_mask(int s) const { return strides_mask(store_array(s)); }
   int store_access(int s) {
     LoopStore const& store = loops_.stores[size_t(s)];
-    return access_of(store_array(s), tensor_access(store.tensor, store.offset));
+    return access_of(store_array(s), tensor_access(options_.memory(store.tensor), store.offset));
   }
 
   void define(ValueId v) {
@@ -614,6 +614,7 @@ class Compiler {
     switch (value.op) {
       case Op::pointwise: {
         Place const a = operand(value.a), b = operand(value.b), third = operand(value.c);
+        if (c == Compute::I32 && value.mode == PointwiseMode_t::RELU_FWD) return integer_relu(v, a);
         places_[at(v)] = destination(v);
         to.push_back(pointwise(value.mode, c, params_for(value), places_[at(v)], a, b, third));
         if (!group) body_cost_ += cost_of(value.mode);
@@ -643,6 +644,19 @@ class Compiler {
       case Op::anchor:
       case Op::moments: return;
     }
+  }
+
+  // Clips and slope are real numbers; the result loses its fraction.
+  void integer_relu(ValueId v, Place a) {
+    std::vector<Instruction>& to = code(info_[at(v)].per_group, pass_);
+    Extent const e = extent(info_[at(v)].varies);
+    Place const wide = new_register(e, Compute::F64), clipped = new_register(e, Compute::F64);
+    int const i32 = index_of(Compute::I32), f64 = index_of(Compute::F64);
+    to.push_back(unary(p_.kernels->cast[i32][f64], Compute::F64, Compute::I32, wide, a));
+    int const params = params_for(loops_.values[at(v)]);
+    to.push_back(pointwise(PointwiseMode_t::RELU_FWD, Compute::F64, params, clipped, wide));
+    places_[at(v)] = destination(v);
+    to.push_back(unary(p_.kernels->truncate, Compute::I32, Compute::F64, places_[at(v)], clipped));
   }
 
   // A reduction over axes of one element each.

@@ -12,11 +12,17 @@ namespace fusednn::engines::cpu {
 Compute lane_of(DataType_t compute);
 Storage storage_of(DataType_t type);
 
+// What a program needs to know of a tensor that it reads or writes.
+struct TensorMemory {
+  int operand;  // index of the step's pointer
+  Storage storage;
+  bool empty;   // nothing may be read
+};
+
 struct CompileOptions {
   KernelTable const* kernels = nullptr;
   int threads = 1;
-  // Index of the step's pointer for a tensor's memory.
-  std::function<int(ir::TensorId)> operand;
+  std::function<TensorMemory(ir::TensorId)> memory;
   // Strides of the operands of an anchor along the axes of the space, so that only axes merge along which they move
   // evenly too. The last two axes are the anchor's rows and columns.
   std::vector<std::vector<int64_t>> anchor_strides = {};

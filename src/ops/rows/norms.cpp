@@ -107,7 +107,7 @@ void finish_inverse(Group<R>& g, R n, Accuracy<R> const& a, R epsilon, R epsilon
   carried += (n + 6) * a.unit * (variance + carried + std::fabs(epsilon)) + epsilon_error + a.step;
   g.inverse = 1 / std::sqrt(inside);
   g.inverse_error = std::numeric_limits<R>::infinity();
-  if (std::isnan(variance) || std::isnan(epsilon)) {
+  if ((std::isnan(variance) || std::isnan(epsilon)) && !std::isinf(g.errors)) {
     g.inverse_error = 0;
   } else if (inside - carried > 0 && g.squares <= a.largest) {
     R const high = 1 / std::sqrt(inside - carried), low = 1 / std::sqrt(inside + carried);
@@ -169,7 +169,7 @@ void reference(RefNode<R>& n) {
     R const bound = product_error + b_error +
                     u * (5 * (std::fabs(t * s) + product_error) + std::fabs(y.value[i])) +
                     step * (2 + std::fabs(s) + std::fabs(d));
-    y.bound[i] = settled(y.value[i], bound, std::isinf(x.bound[i] + s_error + b_error));
+    y.bound[i] = settled(y.value[i], bound, std::isinf(g.errors + s_error + b_error));
   }
   auto write = [&](size_t port, R Group<R>::*value, R Group<R>::*error) {
     if (port >= n.out.size() || !n.out[port]) return;

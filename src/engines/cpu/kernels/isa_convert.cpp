@@ -294,6 +294,16 @@ void fill_storage(KernelTable& t, Storage storage) {
   fill_pair<S, int32_t>(t, storage);
 }
 
+void truncate(void* dst, void const* src, int64_t n) {
+  int32_t* const out = static_cast<int32_t*>(dst);
+  double const* const in = static_cast<double const*>(src);
+  for (int64_t i = 0; i < n; ++i) {
+    double const above = in[i] > -0x1p62 ? in[i] : -0x1p62;
+    int64_t const whole = static_cast<int64_t>(above < 0x1p62 ? above : 0x1p62);
+    out[i] = static_cast<int32_t>(static_cast<uint32_t>(whole));
+  }
+}
+
 template <class From>
 void fill_casts(KernelTable& t) {
   t.cast[kComputeOf<From>][kComputeOf<float>] = cast<From, float>;
@@ -319,6 +329,7 @@ void fill_convert(KernelTable& t) {
   t.load[static_cast<int>(Storage::F16)][kComputeOf<float>] = load_half;
   t.store[static_cast<int>(Storage::F16)][kComputeOf<float>] = store_half;
 #endif
+  t.truncate = truncate;
   fill_casts<float>(t);
   fill_casts<double>(t);
   fill_casts<int32_t>(t);

@@ -68,6 +68,7 @@ struct KernelTable {
 
   using Cast = void (*)(void* dst, void const* a, int64_t n);
   Cast cast[kComputeCount][kComputeCount];
+  Cast truncate;  // double to int32 lanes: without the fraction, modulo 2^32
 
   // dst[i] = first + i * step, and dst[i] = *value.
   using Iota = void (*)(void* dst, int64_t first, int64_t step, int64_t n);
