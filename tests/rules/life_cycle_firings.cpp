@@ -47,32 +47,6 @@ std::string ragged_graph(std::function<error_t(Life&)> const& call) {
   return e.is_bad() ? e.get_message() : call(life).get_message();
 }
 
-/// What cpu.fused has against a graph of one node.
-std::string refused_by_fused(std::function<void(graph::Graph&)> const& declare) {
-  Life life;
-  graph::Graph graph;
-  graph.set_io_data_type(DataType_t::FLOAT).set_compute_data_type(DataType_t::FLOAT);
-  declare(graph);
-  if (error_t const e = graph.build_operation_graph(life.handle); e.is_bad()) return e.get_message();
-  return graph.select_engine_ext("cpu.fused").get_message();
-}
-
-std::string attention_in_fused() {
-  return refused_by_fused([](graph::Graph& graph) {
-    auto const x = graph.tensor(Tensor_attributes().set_dim({1, 1, 2, 4}).set_stride({8, 8, 4, 1}));
-    graph.sdpa(x, x, x, graph::SDPA_attributes().set_name("att"))[0]->set_output(true);
-  });
-}
-
-std::string fractional_clip_in_fused() {
-  return refused_by_fused([](graph::Graph& graph) {
-    auto const x = graph.tensor(Tensor_attributes().set_dim({4}).set_stride({1}));
-    auto const attributes = graph::Pointwise_attributes().set_name("relu").set_mode(PointwiseMode_t::RELU_FWD);
-    graph.pointwise(x, graph::Pointwise_attributes(attributes).set_relu_upper_clip(0.5f).set_compute_data_type(DataType_t::INT32))
-        ->set_output(true);
-  });
-}
-
 /// A plan whose engine wants workspace, executed without.
 std::string without_workspace() {
   ir::Graph draft;
@@ -164,8 +138,6 @@ std::vector<Firing> life_cycle_firings() {
       {Rule::engine_ragged,
        {"'x'"},
        [] { return ragged_graph([](L l) { return l.graph.create_execution_plans({HeurMode_t::A}); }); }},
-      {Rule::engine_operation, {"'att'"}, attention_in_fused},
-      {Rule::engine_dtype, {"'relu'", "0.5"}, fractional_clip_in_fused},
       {Rule::plan_knob, {"TILE_M", "3"}, built([](L l) {
          return l.graph.create_execution_plan(0, {{KnobType_t::TILE_M, 3}}).get_message();
        })},

@@ -17,8 +17,7 @@ FUSEDNN_OP_KINDS(FUSEDNN_ROW)
 template <class R>
 R settled(R value, R bound, bool undetermined_operand) {
   R const infinity = std::numeric_limits<R>::infinity();
-  if (std::isnan(value)) return 0;
-  if (std::isinf(value)) return undetermined_operand ? infinity : R(0);
+  if (!std::isfinite(value)) return undetermined_operand ? infinity : R(0);
   return std::isnan(bound) ? infinity : bound;
 }
 
