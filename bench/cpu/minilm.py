@@ -46,7 +46,7 @@ def case(dtype, result, ours_ms, peer_ms):
     ours, peer = statistics.median(ours_ms), statistics.median(peer_ms)
     return {
         "case": f"all-MiniLM-L6-v2 {dtype}, 12 sentences padded to 39 tokens",
-        "plan": {graph["graph"]: graph["plan"] for graph in result["graphs"]},
+        "plan": {graph["graph"]: graph["engine"] + " " + graph["plan"] for graph in result["graphs"]},
         "correct": result["correct"],
         "difference": result["difference"],
         "ours_ms": round(ours, 3),

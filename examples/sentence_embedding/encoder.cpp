@@ -30,6 +30,15 @@ HostTensor host_copy(DataType_t type, const std::vector<float>& values) {
   return tensor;
 }
 
+std::string engine_of(const fusednn::graph::Graph& graph, const std::string& plan) {
+  fusednn::graph::Plan_info info;
+  for (int64_t index = 0; index < graph.get_execution_plan_count(); ++index) {
+    check(graph.get_plan_info_ext(index, info));
+    if (info.name == plan) return info.engine;
+  }
+  return "";
+}
+
 }  // namespace
 
 EncoderConfig read_encoder_config(const std::string& path) {
@@ -54,6 +63,7 @@ Step::Step(fusednn::handle_t handle, std::string name, fusednn::graph::Graph gra
     : handle_(handle), name_(std::move(name)), graph_(std::move(graph)), workspace_(DataType_t::UINT8, 0) {
   check(graph_.build(handle_, {fusednn::HeurMode_t::A}));
   check(graph_.get_plan_name(plan_));
+  engine_ = engine_of(graph_, plan_);
   workspace_ = HostTensor(DataType_t::UINT8, graph_.get_workspace_size());
 }
 

@@ -27,12 +27,13 @@ class Step {
 
   const std::string& name() const { return name_; }
   const std::string& plan() const { return plan_; }
+  const std::string& engine() const { return engine_; }
   int calls() const { return calls_; }
   double milliseconds() const { return milliseconds_; }
 
  private:
   fusednn::handle_t handle_;
-  std::string name_, plan_;
+  std::string name_, plan_, engine_;
   fusednn::graph::Graph graph_;
   HostTensor workspace_;
   int calls_ = 0;

@@ -93,13 +93,13 @@ double largest_difference(const Table& found, const Table& expected) {
 }
 
 struct GraphTime {
-  std::string graph, plan;
+  std::string graph, engine, plan;
   int calls = 0;
   std::vector<double> milliseconds;  // of all calls in one pass, by pass
 };
 
 struct Measurement {
-  std::vector<double> milliseconds;
+  std::vector<double> milliseconds, outside_graphs;  // by pass
   std::vector<GraphTime> graphs;
 };
 
@@ -111,17 +111,20 @@ double median(std::vector<double> values) {
 Measurement measure(Encoder& encoder, const std::vector<std::vector<int64_t>>& sentences, int rounds) {
   Measurement measurement;
   for (const examples::Step* step : encoder.steps())
-    measurement.graphs.push_back({step->name(), step->plan(), 0, {}});
+    measurement.graphs.push_back({step->name(), step->engine(), step->plan(), 0, {}});
   for (int round = 0; round < rounds; ++round) {
     for (examples::Step* step : encoder.steps()) step->reset_clock();
     const auto start = std::chrono::steady_clock::now();
     (void)encoder.embed(sentences);
     measurement.milliseconds.push_back(
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    double rest = measurement.milliseconds.back();
     for (size_t i = 0; i < measurement.graphs.size(); ++i) {
+      rest -= encoder.steps()[i]->milliseconds();
       measurement.graphs[i].calls = encoder.steps()[i]->calls();
       measurement.graphs[i].milliseconds.push_back(encoder.steps()[i]->milliseconds());
     }
+    measurement.outside_graphs.push_back(rest);
   }
   return measurement;
 }
@@ -138,14 +141,11 @@ void print_table(const Table& table, const std::vector<std::string>& sentences) 
 }
 
 void print_times(const Measurement& measurement) {
-  std::printf("%-11s %5s %11s  %s\n", "graph", "calls", "ms per pass", "plan");
-  double rest = median(measurement.milliseconds);
-  for (const GraphTime& time : measurement.graphs) {
-    const double spent = median(time.milliseconds);
-    rest -= spent;
-    std::printf("%-11s %5d %11.3f  %s\n", time.graph.c_str(), time.calls, spent, time.plan.c_str());
-  }
-  std::printf("%-11s %5s %11.3f\n", "the rest", "", rest);
+  std::printf("%-11s %5s %11s  %-13s %s\n", "graph", "calls", "ms per pass", "engine", "plan");
+  for (const GraphTime& time : measurement.graphs)
+    std::printf("%-11s %5d %11.3f  %-13s %s\n", time.graph.c_str(), time.calls, median(time.milliseconds),
+                time.engine.c_str(), time.plan.c_str());
+  std::printf("%-11s %5s %11.3f\n", "the rest", "", median(measurement.outside_graphs));
   std::printf("%-11s %5s %11.3f  median of %zu passes\n\n", "whole pass", "",
               median(measurement.milliseconds), measurement.milliseconds.size());
 }
@@ -154,6 +154,7 @@ json to_json(const Measurement& measurement) {
   json graphs = json::array();
   for (const GraphTime& time : measurement.graphs)
     graphs.push_back({{"graph", time.graph},
+                      {"engine", time.engine},
                       {"plan", time.plan},
                       {"calls", time.calls},
                       {"ms_per_pass", median(time.milliseconds)}});
