@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <span>
 
@@ -22,6 +21,13 @@ namespace fusednn {
   return product;
 }
 
+/// a * b + c.
+[[nodiscard]] constexpr std::optional<int64_t> checked_mul_add(int64_t a, int64_t b, int64_t c) {
+  int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result) || __builtin_add_overflow(result, c, &result)) return std::nullopt;
+  return result;
+}
+
 /// Product of all factors; 1 when there are none. A zero anywhere gives 0, whatever the others' product.
 [[nodiscard]] constexpr std::optional<int64_t> checked_product(std::span<int64_t const> factors) {
   for (int64_t factor : factors) {
@@ -33,17 +39,6 @@ namespace fusednn {
     if (!product) return std::nullopt;
   }
   return product;
-}
-
-[[nodiscard]] constexpr std::optional<int64_t> checked_product(std::initializer_list<int64_t> factors) {
-  return checked_product(std::span<int64_t const>(factors.begin(), factors.size()));
-}
-
-/// `value` rounded up to a multiple of `unit`, which is positive.
-[[nodiscard]] constexpr std::optional<int64_t> checked_round_up(int64_t value, int64_t unit) {
-  int64_t const rest = value % unit;
-  if (rest == 0) return value;
-  return checked_add(value, rest > 0 ? unit - rest : -rest);
 }
 
 }  // namespace fusednn

@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "frontend/errors.h"
 #include "frontend/graph_impl.h"
 #include "ops/attention_mask.h"
@@ -32,13 +33,13 @@ error_t Graph::print_mask_ext(std::string const& node, std::string& text, int64_
   if (!padding && (seq_len_q != -1 || seq_len_kv != -1))
     return to_public(make_error(Rule::sdpa_padding, {node, {}}, "lengths are given, padding_mask is false"));
   int64_t const rows = graph.tensor(at->inputs[0]).dims[2], keys = graph.tensor(at->inputs[1]).dims[2];
-  int64_t size = 0;
-  if (__builtin_mul_overflow(rows, keys + 1, &size) || size > largest_text)
+  std::optional<int64_t> const size = checked_mul(rows, keys + 1);
+  if (!size || *size > largest_text)
     return to_public(make_error(Rule::mask_size, {node, {}}, fmt::format("{} x {}", rows, keys)));
   ops::AttentionMask const mask =
       ops::mask_of(*at, seq_len_q < 0 ? rows : seq_len_q, seq_len_kv < 0 ? keys : seq_len_kv, rows, keys);
   text.clear();
-  text.reserve(static_cast<size_t>(size));
+  text.reserve(static_cast<size_t>(*size));
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < keys; ++j) text += mask.visible(i, j) ? '1' : '.';
     text += '\n';

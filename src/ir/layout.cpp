@@ -1,29 +1,23 @@
 #include "ir/layout.h"
 
+#include "base/checked.h"
+
 #include <algorithm>
 #include <numeric>
 
 namespace fusednn::ir {
 
-std::optional<int64_t> volume(Dims const& dims) {
-  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
-  int64_t v = 1;
-  for (int64_t d : dims)
-    if (__builtin_mul_overflow(v, d, &v)) return std::nullopt;
-  return v;
-}
+std::optional<int64_t> volume(Dims const& dims) { return checked_product(dims); }
 
 std::optional<int64_t> span_elements(Dims const& dims, Dims const& strides) {
   int64_t last = 0;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0) return 0;
-    int64_t reach;
-    if (__builtin_mul_overflow(dims[i] - 1, strides[i], &reach) || __builtin_add_overflow(last, reach, &last))
-      return std::nullopt;
+    std::optional<int64_t> const reach = checked_mul_add(dims[i] - 1, strides[i], last);
+    if (!reach) return std::nullopt;
+    last = *reach;
   }
-  int64_t end;
-  if (__builtin_add_overflow(last, int64_t(1), &end)) return std::nullopt;
-  return end;
+  return checked_add(last, 1);
 }
 
 namespace {
@@ -35,7 +29,7 @@ Dims packed_in(Dims const& dims, std::vector<size_t> const& outer_to_inner) {
     size_t axis = outer_to_inner[i];
     strides[axis] = next;
     // An overflow here is reported by the checks that follow inference; the stride only has to stay defined.
-    if (__builtin_mul_overflow(next, std::max<int64_t>(dims[axis], 1), &next)) next = INT64_MAX;
+    next = checked_mul(next, std::max<int64_t>(dims[axis], 1)).value_or(INT64_MAX);
   }
   return strides;
 }
@@ -66,9 +60,9 @@ bool overlaps_itself(Dims const& dims, Dims const& strides) {
   int64_t reach = 0;  // largest offset of the axes seen so far
   for (auto [stride, dim] : axes) {
     if (stride <= reach) return true;
-    int64_t step;
-    if (__builtin_mul_overflow(stride, dim - 1, &step) || __builtin_add_overflow(reach, step, &reach))
-      return true;
+    std::optional<int64_t> const farther = checked_mul_add(stride, dim - 1, reach);
+    if (!farther) return true;
+    reach = *farther;
   }
   return false;
 }
@@ -109,10 +103,9 @@ int storage_bits(DataType_t dtype) {
 }
 
 std::optional<int64_t> storage_bytes(DataType_t dtype, int64_t elements) {
-  int64_t bits;
-  if (__builtin_mul_overflow(elements, int64_t(storage_bits(dtype)), &bits)) return std::nullopt;
-  if (bits > INT64_MAX - 7) return std::nullopt;
-  return (bits + 7) / 8;
+  std::optional<int64_t> const bits = checked_mul_add(elements, storage_bits(dtype), 7);
+  if (!bits) return std::nullopt;
+  return *bits / 8;
 }
 
 }  // namespace fusednn::ir

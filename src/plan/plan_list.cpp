@@ -1,6 +1,7 @@
 #include "plan/plan_list.h"
 
 #include "base/enum_names.h"
+#include "base/log.h"
 #include "jit/compiler.h"
 #include "ops/row.h"
 #include "plan/engine_list.h"
@@ -34,6 +35,8 @@ std::string plan_name(ir::OpGraph const& graph, int engine_id, engine::Config co
 
 PlanList::PlanList(ir::OpGraphPtr graph, target::Target target) : graph_(std::move(graph)), target_(target) {
   limit_workspace(graph_->context().workspace_limit);
+  if (target_.device == Device::CPU && graph_->context().sm_count != -1)
+    log(LogLevel::INFO, "sm_count = {} has no effect on {}", graph_->context().sm_count, target_.name());
 }
 
 std::vector<Verdict> PlanList::verdicts() const {
@@ -64,6 +67,8 @@ void PlanList::append(int engine_id, engine::Config config) {
     c.barred = "the graph asks for deterministic plans";
   if (graph_->context().batch_invariant && !has(c.notes.behavior, BehaviorNote_t::BATCH_INVARIANT_ext))
     c.barred = "the graph asks for batch-invariant plans";
+  log(LogLevel::INFO, "plan {}: {} by {}, estimated {:.3g} s{}{}", candidates_.size(), c.name, e.name(),
+      c.estimated_seconds, c.barred.empty() ? "" : ", barred: ", c.barred);
   candidates_.push_back(std::move(c));
 }
 
@@ -79,6 +84,7 @@ base::Status PlanList::add_modes(std::vector<HeurMode_t> const& modes) {
   auto engines = engines_for(target_.device);
   for (size_t id = 0; id < engines.size(); ++id) {
     engine::Support s = engines[id]->support(*graph_, target_);
+    if (s.configs.empty()) log(LogLevel::INFO, "{} refuses: {}", engines[id]->name(), base::join(s.refusals));
     for (size_t i = 0; i < s.configs.size(); ++i) {
       double const seconds = engines[id]->estimate_seconds(*graph_, target_, s.configs[i]);
       bool const generic = has(engines[id]->notes(*graph_, s.configs[i]).behavior, BehaviorNote_t::SLOW_ext);
@@ -126,6 +132,7 @@ void PlanList::bar(std::string const& reason, std::function<bool(Candidate const
     Candidate& c = candidates_[i];
     if (!c.barred.empty() || !matches(c)) continue;
     c.barred = reason;
+    log(LogLevel::INFO, "plan {} is barred: {}", i, reason);
     if (chosen_ == i) chosen_.reset();
   }
 }
@@ -178,6 +185,9 @@ base::Status PlanList::build_candidate(Candidate& c) const {
     }
     c.plan = std::make_shared<Plan const>(graph_, target_, std::string(e.name()), std::move(*prepared),
                                           std::move(*program));
+    log(LogLevel::INFO, "built {}: {} steps, {} bytes of workspace", c.name, c.plan->prepared().steps.size(),
+        c.plan->workspace_bytes());
+    for (engine::Step const& step : c.plan->prepared().steps) log(LogLevel::DEBUG, "  {}", step.description);
   }
   if (c.plan->workspace_bytes() > workspace_limit_) {
     c.barred = fmt::format("workspace of {} bytes, the limit is {}", c.plan->workspace_bytes(), workspace_limit_);

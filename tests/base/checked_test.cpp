@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <vector>
 
 namespace fusednn {
 namespace {
@@ -23,18 +24,18 @@ TEST(Checked, ProductsStopAtTheEdge) {
 }
 
 TEST(Checked, ProductOfManyFactors) {
-  EXPECT_EQ(checked_product({}), 1);
-  EXPECT_EQ(checked_product({3, 5, 7}), 105);
-  EXPECT_EQ(checked_product({big, 2}), std::nullopt);
-  EXPECT_EQ(checked_product({big, 2, 0}), 0) << "an empty tensor has no elements, whatever its other dims";
+  using Factors = std::vector<int64_t>;
+  EXPECT_EQ(checked_product(Factors{}), 1);
+  EXPECT_EQ(checked_product(Factors{3, 5, 7}), 105);
+  EXPECT_EQ(checked_product(Factors{big, 2}), std::nullopt);
+  EXPECT_EQ(checked_product(Factors{big, 2, 0}), 0) << "an empty tensor has no elements, whatever its other dims";
 }
 
-TEST(Checked, RoundsUpToAMultiple) {
-  EXPECT_EQ(checked_round_up(0, 64), 0);
-  EXPECT_EQ(checked_round_up(1, 64), 64);
-  EXPECT_EQ(checked_round_up(64, 64), 64);
-  EXPECT_EQ(checked_round_up(-65, 64), -64);
-  EXPECT_EQ(checked_round_up(big, 64), std::nullopt);
+TEST(Checked, ProductAndSum) {
+  EXPECT_EQ(checked_mul_add(3, 5, -1), 14);
+  EXPECT_EQ(checked_mul_add(1, big, 0), big);
+  EXPECT_EQ(checked_mul_add(1, big, 1), std::nullopt);
+  EXPECT_EQ(checked_mul_add(2, big, low), std::nullopt) << "the product alone must fit";
 }
 
 }  // namespace

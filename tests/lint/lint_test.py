@@ -97,8 +97,10 @@ class Texts(Tree):
         self.write("kernels/ptx/mma.h", 'asm volatile("x");\n')
         self.write("src/base/env.cpp", 'std::getenv("X");\n')
         self.write("tests/a.cpp", 'std::getenv("X");\n')
-        self.write("src/ir/a.cpp", '  __asm__ __volatile__ ("x");\nint asm_count(int);\nauto e = getenv("X");\n')
-        self.expect(tree.check_places, "src/ir/a.cpp:1: inline assembly", "src/ir/a.cpp:3: a look at the environment")
+        self.write("src/ir/a.cpp", '  __asm__ __volatile__ ("x");\nint asm_count(int);\nauto e = getenv("X");\n'
+                   "__builtin_mul_overflow(a, b, &c);\n")
+        self.expect(tree.check_places, "src/ir/a.cpp:1: inline assembly", "src/ir/a.cpp:3: a look at the environment",
+                    "src/ir/a.cpp:4: checked arithmetic")
 
     def test_text(self):
         self.write("cmake/a.cmake", "file(DOWNLOAD " + "https" + "://example.org)\n")

@@ -60,6 +60,7 @@ PLACES = (
      "inline assembly"),
     (re.compile(r"\b(secure_)?getenv\s*\("), ("src", "include", "kernels"), "src/base/env.cpp",
      "a look at the environment"),
+    (re.compile(r"__builtin_(add|sub|mul)_overflow"), ("src", "kernels"), "src/base/checked.h", "checked arithmetic"),
 )
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -158,7 +159,7 @@ def check_size(root):
 
 
 def check_places(root):
-    """Inline assembly stands in kernels/ptx alone, and the environment is read in one file."""
+    """What has one home stands nowhere else."""
     findings = []
     for path in files(root, CODE_FOLDERS, CODE):
         where = path.relative_to(root)

@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "ir/layout.h"
 #include "ops/rows/rows.h"
 
@@ -34,7 +35,7 @@ ir::Dims joined_dims(NodeContext& ctx) {
   ir::Dims dims = ctx.in(0).dims;
   size_t const axis = axis_of(ctx.node());
   for (size_t i = 1; i < ctx.in_count(); ++i)
-    if (__builtin_add_overflow(dims[axis], ctx.in(i).dims[axis], &dims[axis])) dims[axis] = INT64_MAX;
+    dims[axis] = checked_add(dims[axis], ctx.in(i).dims[axis]).value_or(INT64_MAX);
   return dims;
 }
 

@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "ir/layout.h"
 #include "ops/rows/rows.h"
 
@@ -26,9 +27,7 @@ std::vector<std::pair<int64_t, int64_t>> runs(ir::Dims const& dims, ir::Dims con
   std::vector<std::pair<int64_t, int64_t>> merged;  // dim, stride
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 1) continue;
-    int64_t reach = 0;
-    bool const fits = !__builtin_mul_overflow(dims[i], strides[i], &reach);
-    if (fits && !merged.empty() && merged.back().second == reach) {
+    if (!merged.empty() && checked_mul(dims[i], strides[i]) == merged.back().second) {
       merged.back() = {merged.back().first * dims[i], strides[i]};
     } else {
       merged.emplace_back(dims[i], strides[i]);
