@@ -1,5 +1,6 @@
 #include "frontend/handle.h"
 
+#include "base/enum_names.h"
 #include "base/log.h"
 #include "cuda/device.h"
 #include "cuda/stream.h"

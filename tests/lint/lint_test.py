@@ -62,7 +62,7 @@ class Layers(Tree):
         self.room("engines/cpu/e.h")
         self.room("engines/cuda/norm/n.h")
         self.room("engines/cuda/gemm/g.cpp", '"engines/cpu/e.h"', '"engines/cuda/norm/n.h"')
-        self.expect(tree.check_layers, "engines/cuda (level 5) may not include engines/cpu", "do not include one another")
+        self.expect(tree.check_layers, "engines/cuda (level 6) may not include engines/cpu", "do not include one another")
 
     def test_unknown_rooms_and_files(self):
         self.room("attic/a.h")
