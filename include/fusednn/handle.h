@@ -22,6 +22,7 @@ inline error_t create(handle_t* handle, Device device = Device::AUTO, int ordina
 FUSEDNN_EXPORT error_t destroy(handle_t handle);
 /// Sets the stream (a CUstream; ignored by the CPU, which runs in the calling thread).
 FUSEDNN_EXPORT error_t set_stream(handle_t handle, void* stream);
+/// What is not asked for may be null, here and in get_device.
 FUSEDNN_EXPORT error_t get_stream(handle_t handle, void** stream);
 FUSEDNN_EXPORT error_t get_device(handle_t handle, Device* device, int* ordinal);
 /// The device in one line, for people.

@@ -62,6 +62,7 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(plan_engine_id, invalid, INVALID_VALUE, "the engine exists")                                                  \
   X(plan_engine_refuses, unsupported, GRAPH_NOT_SUPPORTED, "the requested engine supports the graph")             \
   X(plan_knob, invalid, INVALID_VALUE, "a knob is one the engine has, at one of its legal values")                \
+  X(engine_operation, unsupported, GRAPH_NOT_SUPPORTED, "the engine implements the operation")                    \
   X(engine_ragged, unsupported, GRAPH_NOT_SUPPORTED, "the engine takes tensors without ragged offsets")           \
   X(execute_missing_pointer, invalid, INVALID_VARIANT_PACK, "the variant pack holds a pointer for every tensor")  \
   X(execute_null_pointer, invalid, INVALID_VARIANT_PACK, "a bound pointer is not null")                           \

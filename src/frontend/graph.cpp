@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 FUSEDNN_BEGIN_NAMESPACE
 
@@ -19,12 +20,16 @@ using base::Rule;
 
 Graph::Graph() : impl_(std::make_unique<Impl>()) {}
 Graph::Graph(Graph const& other) : impl_(std::make_unique<Impl>(*other.impl_)) {}
-Graph::Graph(Graph&& other) noexcept = default;
+// A graph that was moved from is an empty one.
+Graph::Graph(Graph&& other) noexcept : impl_(std::exchange(other.impl_, std::make_unique<Impl>())) {}
 Graph& Graph::operator=(Graph const& other) {
   impl_ = std::make_unique<Impl>(*other.impl_);
   return *this;
 }
-Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&& other) noexcept {
+  if (this != &other) impl_ = std::exchange(other.impl_, std::make_unique<Impl>());
+  return *this;
+}
 Graph::~Graph() = default;
 
 #define FUSEDNN_CONTEXT_SETTER(method, type, field) \
@@ -214,6 +219,8 @@ error_t Graph::execute_plan_at_index(handle_t handle, void** pointers, int count
                                      int64_t index) const {
   if (count != static_cast<int>(impl_->slots.size()))
     return to_public(make_error(Rule::execute_count, {}, fmt::format("{} given, {} bound tensors", count, impl_->slots.size())));
+  if (!pointers && count > 0)
+    return to_public(make_error(Rule::execute_null_pointer, {}, "the array of pointers is null"));
   base::Result<plan::Plan const*> plan = impl_->runnable(handle, index);
   return plan ? to_public((*plan)->execute(pointers, workspace, handle->stream)) : to_public(plan.errors());
 }

@@ -85,13 +85,15 @@ error_t set_stream(handle_t handle, void* stream) {
 }
 
 error_t get_stream(handle_t handle, void** stream) {
-  return on_handle(handle, [&](handle_impl& h) { *stream = h.stream; });
+  return on_handle(handle, [&](handle_impl& h) {
+    if (stream) *stream = h.stream;
+  });
 }
 
 error_t get_device(handle_t handle, Device* device, int* ordinal) {
   return on_handle(handle, [&](handle_impl& h) {
-    *device = h.target.device;
-    *ordinal = h.target.ordinal;
+    if (device) *device = h.target.device;
+    if (ordinal) *ordinal = h.target.ordinal;
   });
 }
 

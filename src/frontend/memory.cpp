@@ -16,11 +16,16 @@ namespace {
 
 constexpr size_t alignment = 256;
 
+error_t null_memory(char const* what) {
+  return to_public(base::make_error(base::Rule::execute_null_pointer, {}, fmt::format("{} is null", what)));
+}
+
 error_t without_handle() { return to_public(base::make_error(base::Rule::plan_handle, {}, "the handle is null")); }
 
 }  // namespace
 
 error_t allocate_ext(handle_t handle, size_t bytes, void** memory) {
+  if (!memory) return null_memory("the place for the memory");
   *memory = nullptr;
   if (!handle) return without_handle();
   if (handle->context) {
@@ -44,6 +49,7 @@ error_t free_ext(handle_t handle, void* memory) {
 
 error_t copy_ext(handle_t handle, void* to, void const* from, size_t bytes) {
   if (!handle) return without_handle();
+  if (bytes > 0 && (!to || !from)) return null_memory(to ? "the source" : "the destination");
   if (handle->context)
     return to_public(cuda::copy(*handle->context, to, from, bytes, static_cast<cuda::RawStream>(handle->stream)));
   if (bytes) std::memmove(to, from, bytes);

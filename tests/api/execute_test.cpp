@@ -65,6 +65,10 @@ TEST(Execute, ReportsWhatTheVariantPackLacks) {
   void* pointers[] = {x0};
   EXPECT_EQ(sum.graph.execute(sum.handle, pointers, 1, nullptr).get_code(),
             fe::error_code_t::INVALID_VARIANT_PACK);
+  EXPECT_EQ(sum.graph.execute(sum.handle, static_cast<void**>(nullptr), 3, nullptr).get_code(),
+            fe::error_code_t::INVALID_VARIANT_PACK);
+  EXPECT_TRUE(fe::get_device(sum.handle, nullptr, nullptr).is_good());
+  EXPECT_TRUE(fe::get_stream(sum.handle, nullptr).is_good());
   EXPECT_EQ(sum.graph.execute(nullptr, sum.pack, nullptr).get_code(), fe::error_code_t::HANDLE_ERROR);
 }
 

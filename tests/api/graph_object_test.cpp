@@ -156,6 +156,18 @@ TEST(GraphObject, DerivedGraphsMoveIntoCaches) {
   EXPECT_EQ(cache.at(1).tag, 7);
 }
 
+TEST(GraphObject, AMovedFromGraphIsEmpty) {
+  Graph g;
+  set_float(g);
+  g.pointwise(vector_of(g, "x", 2), mode(fe::PointwiseMode_t::ABS))->set_output(true);
+  Graph taken = std::move(g);
+  EXPECT_TRUE(taken.validate().is_good());
+  EXPECT_EQ(g.validate().get_code(), fe::error_code_t::INVALID_VALUE);
+  g = std::move(taken);
+  EXPECT_TRUE(g.validate().is_good());
+  EXPECT_EQ(taken.get_execution_plan_count(), 0);
+}
+
 TEST(GraphObject, ACopySharesTensorsAndPlansAndOwnsItsNodes) {
   Graph g;
   set_float(g);

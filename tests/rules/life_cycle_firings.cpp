@@ -1,6 +1,8 @@
 #include "rules/firing.h"
 
+#include "engines/cpu/engines.h"
 #include "frontend/handle.h"
+#include "ops/validate.h"
 #include "plan/plan.h"
 
 // Rules that only calls in the wrong order or with wrong arguments break.
@@ -45,6 +47,26 @@ std::string ragged_graph(std::function<error_t(Life&)> const& call) {
       Tensor_attributes().set_name("offsets").set_dim({5}).set_stride({1}).set_data_type(DataType_t::INT32)));
   error_t const e = life.graph.build_operation_graph(life.handle);
   return e.is_bad() ? e.get_message() : call(life).get_message();
+}
+
+/// What cpu.fused has against a step of attention's expansion, which no user can name.
+std::string internal_operation_in_fused() {
+  ir::Graph draft;
+  draft.context.compute_type = draft.context.io_type = DataType_t::FLOAT;
+  ir::Tensor scores, weights;
+  scores.name = "scores";
+  scores.dims = {1, 1, 2, 2};
+  scores.strides = {4, 4, 2, 1};
+  weights.name = "weights";
+  ir::Node node;
+  node.op = ir::OpKind::masked_softmax;
+  node.name = "softmax";
+  node.inputs = {draft.add(scores)};
+  node.outputs = {draft.add(weights)};
+  draft.nodes.push_back(node);
+  auto graph = ops::validate(draft);
+  if (!graph) return base::join(graph.errors());
+  return base::join(engines::cpu::fused_engine().support(**graph, target::host_target()).refusals);
 }
 
 /// A plan whose engine wants workspace, executed without.
@@ -138,6 +160,7 @@ std::vector<Firing> life_cycle_firings() {
       {Rule::engine_ragged,
        {"'x'"},
        [] { return ragged_graph([](L l) { return l.graph.create_execution_plans({HeurMode_t::A}); }); }},
+      {Rule::engine_operation, {"'softmax'"}, internal_operation_in_fused},
       {Rule::plan_knob, {"TILE_M", "3"}, built([](L l) {
          return l.graph.create_execution_plan(0, {{KnobType_t::TILE_M, 3}}).get_message();
        })},

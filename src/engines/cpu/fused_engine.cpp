@@ -387,6 +387,11 @@ class FusedEngine : public engine::Engine {
     for (ir::Tensor const& t : graph.tensors())
       if (t.ragged_offset != ir::no_tensor)
         s.refusals.push_back(base::make_error(base::Rule::engine_ragged, {{}, t.name}, "has ragged offsets"));
+    for (ir::Node const& n : graph.nodes()) {
+      bool const known = n.op == OpKind::matmul || n.op == OpKind::sdpa || n.op == OpKind::concatenate ||
+                         is_loop(n.op) || passes::is_view(n);
+      if (!known) s.refusals.push_back(base::make_error(base::Rule::engine_operation, {n.name, {}}, "is of another kind"));
+    }
     if (s.refusals.empty()) s.configs.push_back({});
     return s;
   }
