@@ -286,7 +286,10 @@ class Executor {
     if (i.kind == Kind::MEAN) {
       double* const mean = reinterpret_cast<double*>(base(i.dst));
       double const* const before = reinterpret_cast<double const*>(base(i.b));
-      for (int64_t k = 0; k < n; ++k) mean[k] = p_.count == 0 ? 0.0 : before[k] + a[k] / count;
+      for (int64_t k = 0; k < n; ++k) {
+        bool const infinite = !std::isfinite(before[k]);  // around an infinite mean there is nothing to correct
+        mean[k] = p_.count == 0 ? 0.0 : infinite ? before[k] : before[k] + a[k] / count;
+      }
       return;
     }
     if (i.lane == Compute::F64) return statistics_as<double>(i, a, n, count);
