@@ -129,8 +129,8 @@ class Scores {
               int64_t i) const {
     size_t const width = static_cast<size_t>(q_.dims[D]);
     R sum = 0, magnitude = 0, carried = 0;
-    R const *q = &q_.value[0] + q_row * width, *q_error = &q_.bound[0] + q_row * width;
-    R const *k = &k_.value[0] + k_row * width, *k_error = &k_.bound[0] + k_row * width;
+    R const *q = q_.value.data() + q_row * width, *q_error = q_.bound.data() + q_row * width;
+    R const *k = k_.value.data() + k_row * width, *k_error = k_.bound.data() + k_row * width;
     for (size_t d = 0; d < width; ++d) {
       R const qm = std::fabs(q[d]), km = std::fabs(k[d]);
       sum += q[d] * k[d];
