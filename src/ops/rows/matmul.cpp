@@ -73,12 +73,12 @@ void reference(RefNode<R>& n) {
     for (int64_t i = 0; i < M; ++i, out += static_cast<size_t>(N)) {
       std::fill(magnitude.begin(), magnitude.end(), R(0));
       std::fill(carried.begin(), carried.end(), R(0));
-      R* value = &c.value[out];
+      R* value = c.value.data() + out;
       for (int64_t k = 0; k < K; ++k) {
         size_t ia = static_cast<size_t>(walk.offset(sa) + i * K + k);
         size_t ib = static_cast<size_t>(walk.offset(sb) + k * N);
         R const av = a.value[ia], ae = a.bound[ia], am = std::fabs(av);
-        R const *bv = &b.value[ib], *be = &b.bound[ib];
+        R const *bv = b.value.data() + ib, *be = b.bound.data() + ib;
         for (int64_t j = 0; j < N; ++j) {
           value[j] += av * bv[j];
           if (integer) value[j] = wrap_int32(value[j]);
