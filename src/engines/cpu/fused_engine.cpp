@@ -2,8 +2,10 @@
 #include "engines/cpu/engines.h"
 #include "engines/cpu/loop_kernel.h"
 #include "base/numeric.h"
+#include "engine/step_operands.h"
 #include "ir/layout.h"
 #include "passes/loop_program.h"
+#include "passes/moves.h"
 
 #include <fmt/format.h>
 
@@ -13,6 +15,7 @@ namespace fusednn::engines::cpu {
 
 namespace {
 
+using engine::StepOperands;
 using ir::OpKind;
 using ir::TensorId;
 
@@ -63,29 +66,6 @@ bool fits(ir::OpGraph const& graph, std::span<int const> nodes) {
   return passes::is_loop_program(graph, nodes, anchor);
 }
 
-/// The pointers of one step, each once.
-class StepOperands {
- public:
-  StepOperands(passes::Partition const& partition) : partition_(partition) {}
-
-  int tensor(TensorId t) {
-    passes::Place const& place = partition_.places[static_cast<size_t>(t)];
-    return place.kind == passes::Place::Kind::workspace ? add(engine::Operand::workspace(place.workspace_offset))
-                                                        : add(engine::Operand::tensor(place.base));
-  }
-  int add(engine::Operand o) {
-    for (size_t i = 0; i < list.size(); ++i)
-      if (list[i].kind == o.kind && list[i].value == o.value) return static_cast<int>(i);
-    list.push_back(o);
-    return static_cast<int>(list.size()) - 1;
-  }
-
-  std::vector<engine::Operand> list;
-
- private:
-  passes::Partition const& partition_;
-};
-
 class Preparation {
  public:
   Preparation(ir::OpGraph const& graph, target::Target const& target)
@@ -95,10 +75,7 @@ class Preparation {
     for (passes::Region const& region : partition_.regions) {
       ir::Node const& node = graph_.nodes()[static_cast<size_t>(region.nodes.front())];
       int64_t between = 0;
-      if (passes::is_view(node) && !passes::view_of_output(graph_.graph(), node, view(node.inputs[0]))) {
-        ir::Tensor const& x = graph_.tensor(node.inputs[0]);
-        between = aligned(*ir::storage_bytes(x.dtype, *ir::volume(x.dims)));
-      }
+      if (passes::is_view(node)) between = aligned(passes::bytes_between(passes::moves_of(graph_, partition_, region)));
       if (node.op == OpKind::sdpa)
         for (TensorId t : node.outputs)
           if (t != ir::no_tensor && !written_by_attention(node, t)) between += aligned(8 * *ir::volume(graph_.tensor(t).dims));
@@ -111,8 +88,7 @@ class Preparation {
     for (passes::Region const& region : partition_.regions) {
       if (region.outputs.empty()) continue;  // nobody reads its results
       ir::Node const& first = graph_.nodes()[static_cast<size_t>(region.nodes.front())];
-      if (passes::is_view(first)) copy_view(first);
-      else if (first.op == OpKind::concatenate) copy_concatenate(first);
+      if (passes::is_view(first) || first.op == OpKind::concatenate) add_moves(region);
       else if (first.op == OpKind::sdpa) add_attention(first);
       else if (int const anchor = anchor_of(graph_, region.nodes); anchor >= 0) add_matmul(region, anchor);
       else add_loops(passes::loop_program(graph_, partition_, region, -1));
@@ -290,42 +266,18 @@ class Preparation {
     return placed(t) && type_info(type)->kind == TypeKind::FLOATING;
   }
 
-  /// A view that strides could not express in place, or whose result the caller wants.
-  void copy_view(ir::Node const& node) {
-    TensorId const in = node.inputs[0], out = node.outputs[0];
-    ir::Tensor const &x = graph_.tensor(in), &y = graph_.tensor(out);
-    StepOperands operands(partition_);
-    int const from = operands.tensor(in);
-    if (auto source = passes::view_of_output(graph_.graph(), node, view(in))) {
-      int const to = operands.tensor(out);
-      return copy(node, y.dims, {x.dtype, from, *source}, {y.dtype, to, view(out)}, operands);
-    }
-    // In row-major order of the input into packed memory, which then has the output's shape.
-    engine::Operand const packed = engine::Operand::workspace(packed_);
-    int const gathered = operands.add(packed);
-    copy(node, x.dims, {x.dtype, from, view(in)}, {x.dtype, gathered, {0, ir::packed_strides(x.dims)}}, operands);
-    StepOperands rest(partition_);
-    int const source = rest.add(packed), to = rest.tensor(out);
-    copy(node, y.dims, {x.dtype, source, {0, ir::packed_strides(y.dims)}}, {y.dtype, to, view(out)}, rest);
-  }
-
-  void copy_concatenate(ir::Node const& node) {
-    TensorId const out = node.outputs[0];
-    for (size_t port = 0; port < node.inputs.size(); ++port) {
-      TensorId const in = node.inputs[port];
-      passes::StridedView const slot = passes::slot_of_input(graph_.graph(), node, port, view(out));
-      if (lies_at(in, out, slot)) continue;
+  void add_moves(passes::Region const& region) {
+    ir::Node const& node = graph_.nodes()[static_cast<size_t>(region.nodes.front())];
+    for (passes::Move const& m : passes::moves_of(graph_, partition_, region)) {
       StepOperands operands(partition_);
-      int const from = operands.tensor(in), to = operands.tensor(out);
-      ir::Tensor const& x = graph_.tensor(in);
-      copy(node, x.dims, {x.dtype, from, view(in)}, {graph_.tensor(out).dtype, to, slot}, operands);
+      auto end = [&](passes::MoveEnd const& e) {
+        bool const between = e.tensor == ir::no_tensor;
+        int const operand = between ? operands.add(engine::Operand::workspace(packed_)) : operands.tensor(e.tensor);
+        return Elements{e.type, operand, e.view};
+      };
+      Elements const from = end(m.from), to = end(m.to);
+      copy(node, m.dims, from, to, operands);
     }
-  }
-
-  /// Whether the producer has written the tensor where the concatenation wants it.
-  bool lies_at(TensorId t, TensorId memory, passes::StridedView const& slot) const {
-    passes::Place const &p = partition_.places[static_cast<size_t>(t)], &q = partition_.places[static_cast<size_t>(memory)];
-    return p.kind == q.kind && p.base == q.base && p.view.offset == slot.offset && p.view.strides == slot.strides;
   }
 
   /// One end of a copy.

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "passes/partition.h"
+
+#include <vector>
+
+// The copies that are left of views and concatenations where addressing could not express them.
+
+namespace fusednn::passes {
+
+/// One end of a move: a tensor of the graph, or memory between the moves of one region.
+struct MoveEnd {
+  ir::TensorId tensor = ir::no_tensor;  ///< no_tensor: packed memory in between
+  DataType_t type = DataType_t::NOT_SET;
+  StridedView view;
+};
+
+/// Copies elements, converted where the types differ.
+struct Move {
+  ir::Dims dims;
+  MoveEnd from, to;
+};
+
+/// The moves of a region that is one view or one concatenation, in order.
+std::vector<Move> moves_of(ir::OpGraph const& graph, Partition const& partition, Region const& region);
+
+/// Bytes of the memory in between that the moves need.
+int64_t bytes_between(std::vector<Move> const& moves);
+
+}  // namespace fusednn::passes
