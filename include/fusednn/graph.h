@@ -22,8 +22,10 @@ namespace graph {
 
 /// What is known of one plan.
 struct Plan_info {
-  std::string name;    ///< tag: operations, engine, knobs
-  std::string engine;  ///< e.g. "cpu.fused"
+  int64_t index = -1;      ///< place in the list of plans
+  std::string name;        ///< tag: operations, number of the engine, knobs
+  std::string engine;      ///< e.g. "cpu.fused"
+  int64_t engine_id = -1;  ///< as `create_execution_plan` takes it
   std::unordered_map<KnobType_t, int64_t> knobs;
   std::vector<std::string> steps;  ///< one line per kernel, in order; empty until the plan is built
   int64_t workspace_bytes = -1;    ///< -1 until the plan is built
@@ -73,7 +75,9 @@ class FUSEDNN_EXPORT Graph {
   Graph& set_deterministic_ext(bool);
   Graph& set_batch_invariant_ext(bool);
 
-  // Tensors.
+  // Tensors. A tensor belongs to no graph: it describes memory, and any number of graphs may use it. A graph that does
+  // not write it takes it as an input, so that one graph's output, once its dims are inferred, can be another's input;
+  // a virtual tensor has no memory and stays within the graph that writes it. Graphs see each other's changes to it.
   /// Registers an input.
   tensor_ptr tensor(Tensor_attributes const&);
   /// A scalar of dims {1}.
@@ -108,6 +112,7 @@ class FUSEDNN_EXPORT Graph {
   /// Infers what is unset, then checks every rule and lists every error. Needs no device; idempotent.
   error_t validate();
   error_t build_operation_graph(handle_t);
+  /// Adds the plans of each mode in turn, without repetition. One mode or more.
   error_t create_execution_plans(std::vector<HeurMode_t> const&);
   error_t create_execution_plan(int64_t engine_id, std::unordered_map<KnobType_t, int64_t> const& knobs);
   error_t get_engine_count(int64_t& count);
@@ -122,10 +127,16 @@ class FUSEDNN_EXPORT Graph {
   error_t build_plan_at_index(handle_t, int64_t index);
   error_t build(handle_t, std::vector<HeurMode_t> const&,
                 BuildPlanPolicy_t policy = BuildPlanPolicy_t::HEURISTICS_CHOICE, bool multithreaded = false);
+  /// Index of the plan that `execute` runs: the first that `build_plans` built, or the last that was built by index;
+  /// -1 where none is.
+  int64_t get_chosen_plan_index_ext() const;
+  /// Name of an engine by its number, which is below `get_engine_count`; the inverse of what plan names hold.
+  error_t get_engine_name_ext(int64_t engine_id, std::string&) const;
   error_t get_plan_name(std::string&) const;
   error_t get_plan_name_at_index(int64_t index, std::string&) const;
   /// Keeps plans of this engine alone; GRAPH_NOT_SUPPORTED with the engine's reason where it has none.
   error_t select_engine_ext(std::string const& engine);
+  /// The plan at `index` (-1: the chosen one).
   error_t get_plan_info_ext(int64_t index, Plan_info&) const;
   /// Every engine's verdict with its reason, every plan with its notes.
   std::string explain_ext(bool json = false) const;
@@ -137,7 +148,7 @@ class FUSEDNN_EXPORT Graph {
   Graph& deselect_numeric_notes(std::vector<NumericalNote_t> const&);
   Graph& deselect_workspace_greater_than(int64_t bytes);
   Graph& deselect_shared_mem_greater_than(int64_t bytes);
-  /// Bars plans whose name contains one of these.
+  /// Bars plans whose name contains one of these, or whose engine is called so.
   Graph& deselect_engines(std::vector<std::string> const&);
   error_t get_behavior_notes(std::vector<BehaviorNote_t>&) const;
   error_t get_behavior_notes_for_plan_at_index(int64_t index, std::vector<BehaviorNote_t>&) const;
@@ -149,6 +160,11 @@ class FUSEDNN_EXPORT Graph {
   error_t get_workspace_size_plan_at_index(int64_t index, int64_t&) const;
 
   // Execution of a built plan: const, thread-safe, no allocation in the library's own code.
+  /// The pack holds a pointer for each input and output; one for a scalar with a value of its own is optional and
+  /// replaces the value. Entries that are no tensor of the graph are ignored, so that graphs can share a pack.
+  /// Inputs may overlap one another; outputs never do. An output may overlap inputs where the plan's notes hold
+  /// IN_PLACE_SAFE_ext, or where a concatenation's `in_place_index` puts an input at its own place in the output;
+  /// elsewhere its values are then undefined.
   error_t execute(handle_t, std::unordered_map<tensor_ptr, void*>&, void* workspace) const;
   error_t execute(handle_t, std::unordered_map<int64_t, void*>&, void* workspace) const;
   /// Pointers in the order of `get_variant_pack_uids_sorted`.

@@ -50,12 +50,14 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(node_unknown_port, invalid, INVALID_VALUE, "an operation has the named port")                                 \
   X(node_unknown_attribute, invalid, INVALID_VALUE, "an operation has the named attribute")                       \
   X(node_attribute_type, invalid, INVALID_VALUE, "an attribute's value has the type of its row")                  \
+  X(node_attribute_value, invalid, INVALID_VALUE, "an attribute of an enumeration has one of its enumerators")    \
   X(node_missing_attribute, invalid, ATTRIBUTE_NOT_SET, "a required attribute is set")                            \
   X(node_output_dims, invalid, INVALID_VALUE, "an output's dims are those the operation implies")                 \
   /* Engines, plans */                                                                                            \
   X(plan_handle, invalid, HANDLE_ERROR, "a handle is not null")                                                   \
   X(plan_stage, invalid, GRAPH_EXECUTION_PLAN_CREATION_FAILED, "the calls of the life cycle come in order")       \
-  X(plan_index, invalid, INVALID_VALUE, "a plan index is below the number of plans")                              \
+  X(plan_index, invalid, INVALID_VALUE, "a plan index counts from 0 and is below the number of plans")            \
+  X(plan_modes, invalid, INVALID_VALUE, "one or more heuristic modes are given, each an enumerator of HeurMode_t") \
   X(plan_not_built, invalid, GRAPH_EXECUTION_FAILED, "a plan is built before it is executed")                     \
   X(plan_barred, unsupported, GRAPH_EXECUTION_PLAN_CREATION_FAILED, "the plan was not taken out by a filter")     \
   X(plan_none, unsupported, GRAPH_NOT_SUPPORTED, "an engine supports the graph")                                  \
@@ -109,8 +111,8 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(matmul_override_unsupported, unsupported, GRAPH_NOT_SUPPORTED, "per-batch sizes of a matmul, and padding beyond them, have an engine")  \
   X(pointwise_mode, invalid, ATTRIBUTE_NOT_SET, "a pointwise node has a mode")                                    \
   X(pointwise_arity, invalid, INVALID_VALUE, "a pointwise node has as many inputs as its mode takes")             \
-  X(pointwise_broadcast, invalid, SHAPE_DEDUCTION_FAILED, "dims of pointwise inputs are equal, or 1")             \
-  X(pointwise_axis, invalid, INVALID_VALUE, "GEN_INDEX has an axis below the rank")                               \
+  X(pointwise_broadcast, invalid, SHAPE_DEDUCTION_FAILED, "pointwise inputs have one rank, and dims that are equal or 1") \
+  X(pointwise_axis, invalid, INVALID_VALUE, "GEN_INDEX has an axis, which counts from 0 and is below the rank")   \
   X(pointwise_parameter, invalid, INVALID_VALUE, "a parameter belongs to the node's mode")                        \
   X(pointwise_clip_order, invalid, INVALID_VALUE, "the lower clip is not above the upper clip")                   \
   X(integer_compute, unsupported, GRAPH_NOT_SUPPORTED, "the operation in its mode is defined for the integer compute type") \
@@ -122,9 +124,9 @@ enum class ErrorKind { invalid, unsupported, failed, internal };
   X(transpose_permutation, invalid, INVALID_VALUE, "a permutation holds each axis once")                          \
   X(slice_rank, invalid, INVALID_VALUE, "a slice has one range per dim, and one step per dim or none")            \
   X(slice_range, invalid, INVALID_VALUE, "0 <= start <= limit <= dim, and a step is at least 1")                  \
-  X(concatenate_axis, invalid, INVALID_VALUE, "the axis is below the rank")                                       \
+  X(concatenate_axis, invalid, INVALID_VALUE, "the axis counts from 0 and is below the rank")                      \
   X(concatenate_dims, invalid, INVALID_VALUE, "concatenated tensors have equal dims but for the axis")            \
-  X(concatenate_in_place, invalid, INVALID_VALUE, "in_place_index is below the number of inputs")        \
+  X(concatenate_in_place, invalid, INVALID_VALUE, "in_place_index counts from 0 and is below the number of inputs") \
   X(norm_phase, invalid, ATTRIBUTE_NOT_SET, "a norm has a forward phase")                                         \
   X(norm_scale_dims, invalid, INVALID_VALUE, "each dim of a norm's scale is that of X where normalised, or 1")    \
   X(norm_bias_dims, invalid, INVALID_VALUE, "a norm's bias has the dims of its scale")                            \

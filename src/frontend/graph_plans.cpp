@@ -38,6 +38,10 @@ void filter(std::optional<plan::PlanList>& plans, std::vector<Note> const& notes
   });
 }
 
+std::string_view engine_name(plan::PlanList const& plans, plan::Candidate const& c) {
+  return plan::engines_for(plans.target().device)[static_cast<size_t>(c.engine_id)]->name();
+}
+
 base::Result<plan::Candidate const*> candidate(std::optional<plan::PlanList> const& plans, int64_t index) {
   if (!plans) return make_error(Rule::plan_stage, {}, "build_operation_graph() has not succeeded");
   return index == -1 ? plans->built(-1) : plans->at(index);
@@ -68,8 +72,10 @@ Graph& Graph::deselect_shared_mem_greater_than(int64_t) { return *this; }  // no
 Graph& Graph::deselect_engines(std::vector<std::string> const& names) {
   if (impl_->plans)
     impl_->plans->bar(fmt::format("engines {} are deselected", fmt::join(names, ", ")), [&](plan::Candidate const& c) {
-      return std::any_of(names.begin(), names.end(),
-                         [&](std::string const& n) { return c.name.find(n) != std::string::npos; });
+      std::string_view const engine = engine_name(*impl_->plans, c);
+      return std::any_of(names.begin(), names.end(), [&](std::string const& n) {
+        return n == engine || c.name.find(n) != std::string::npos;
+      });
     });
   return *this;
 }
@@ -90,6 +96,11 @@ error_t Graph::select_engine_ext(std::string const& name) {
   return plans ? to_public((*plans)->select_engine(name)) : to_public(plans.errors());
 }
 
+int64_t Graph::get_chosen_plan_index_ext() const {
+  if (!impl_->plans || !impl_->plans->chosen()) return -1;
+  return static_cast<int64_t>(*impl_->plans->chosen());
+}
+
 error_t Graph::get_plan_name(std::string& name) const { return get_plan_name_at_index(-1, name); }
 
 error_t Graph::get_plan_name_at_index(int64_t index, std::string& name) const {
@@ -104,8 +115,10 @@ error_t Graph::get_plan_info_ext(int64_t index, Plan_info& info) const {
   if (!c) return to_public(c.errors());
   plan::Candidate const& p = **c;
   info = {};
+  info.index = index == -1 ? get_chosen_plan_index_ext() : index;
   info.name = p.name;
-  info.engine = plan::engines_for(impl_->plans->target().device)[static_cast<size_t>(p.engine_id)]->name();
+  info.engine = engine_name(*impl_->plans, p);
+  info.engine_id = p.engine_id;
   for (engine::KnobChoice k : p.config.knobs) info.knobs[k.type] = k.value;
   info.estimated_seconds = p.estimated_seconds;
   info.barred = p.barred;

@@ -19,6 +19,39 @@ using base::make_error;
 using base::Rule;
 using Errors = std::vector<Error>;
 
+/// The enumerator, or the number of one that is none.
+template <class Enum>
+std::string text_of(Enum value) {
+  base::EnumNames const& names = base::enum_names<Enum>();
+  int64_t const number = static_cast<int64_t>(value);
+  bool const known = number >= 0 && number < names.count;
+  return known ? std::string(names.name(number)) : fmt::format("{} of {}", number, names.type);
+}
+
+std::string_view text_of(AttrType type) {
+  switch (type) {
+    case AttrType::boolean: return "a boolean";
+    case AttrType::integer: return "an integer";
+    case AttrType::enumeration: return "an enumerator";
+    case AttrType::real: return "a real number";
+    case AttrType::integers: return "a list of integers";
+    case AttrType::integer_pairs: return "a list of pairs of integers";
+  }
+  return "?";
+}
+
+/// What a value of another type than its attribute's is.
+std::string text_of(ir::AttrValue const& value) {
+  struct Text {
+    std::string operator()(std::monostate) const { return "nothing"; }
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(std::vector<int64_t> const& v) const { return fmt::format("[{}]", fmt::join(v, ",")); }
+    std::string operator()(int64_t v) const { return fmt::format("{}", v); }
+    std::string operator()(double v) const { return fmt::format("{}", v); }
+  };
+  return std::visit(Text(), value);
+}
+
 bool matches(AttrType type, ir::AttrValue const& value) {
   switch (type) {
     case AttrType::boolean:
@@ -50,12 +83,16 @@ void complete_attributes(ir::Node& node, OpRow const& row, Errors& errors) {
     if (unset && a.required)
       errors.push_back(
           make_error(Rule::node_missing_attribute, {node.name, {}}, fmt::format("'{}' is not set", a.name)));
-    bool known = unset || matches(a.type, value);
-    if (known && a.type == AttrType::enumeration && !unset)
-      known = std::get<int64_t>(value) >= 0 && std::get<int64_t>(value) < a.names().count;
-    if (!known)
+    if (!unset && !matches(a.type, value)) {
       errors.push_back(make_error(Rule::node_attribute_type, {node.name, {}},
-                                  fmt::format("'{}' has another type", a.name)));
+                                  fmt::format("'{}' is {}, expected {}", a.name, text_of(value), text_of(a.type))));
+    } else if (!unset && a.type == AttrType::enumeration) {
+      int64_t const number = std::get<int64_t>(value);
+      if (number < 0 || number >= a.names().count)
+        errors.push_back(make_error(
+            Rule::node_attribute_value, {node.name, {}},
+            fmt::format("'{}' is {}, {} has 0 to {}", a.name, number, a.names().type, a.names().count - 1)));
+    }
     complete.set(a.name, std::move(value));
   }
   node.attrs = std::move(complete);
@@ -182,10 +219,10 @@ class TensorChecks {
     if (t.dtype == DataType_t::NOT_SET)
       fail(t, Rule::tensor_no_dtype, "no data type, and the graph gives none", writer);
     else if (!storable(t.dtype))
-      fail(t, Rule::tensor_dtype_unsupported, fmt::format("data type {}", base::to_string(t.dtype)), writer);
+      fail(t, Rule::tensor_dtype_unsupported, fmt::format("data type {}", text_of(t.dtype)), writer);
     if (t.vector_count != 1 || t.reordering != TensorReordering_t::NONE)
       fail(t, Rule::tensor_vectorized_unsupported,
-           fmt::format("vector count {}, reordering {}", t.vector_count, base::to_string(t.reordering)),
+           fmt::format("vector count {}, reordering {}", t.vector_count, text_of(t.reordering)),
            writer);
     if (t.alignment <= 0 || !std::has_single_bit(static_cast<uint64_t>(t.alignment)))
       fail(t, Rule::tensor_alignment, fmt::format("alignment {}", t.alignment), writer);
@@ -195,13 +232,13 @@ class TensorChecks {
       ir::Tensor const& offsets = graph_.tensor(t.ragged_offset);
       if (offsets.dtype != DataType_t::INT32 && offsets.dtype != DataType_t::INT64)
         fail(offsets, Rule::tensor_ragged_dtype,
-             fmt::format("data type {}, ragged offsets of '{}'", base::to_string(offsets.dtype), t.name));
+             fmt::format("data type {}, ragged offsets of '{}'", text_of(offsets.dtype), t.name));
     }
   }
 
   void check_role(ir::Tensor const& t, ir::Node const* writer) {
     if (t.is_virtual && t.pass_by_value) fail(t, Rule::tensor_virtual_scalar, "is both", writer);
-    if (t.is_virtual && !writer) fail(t, Rule::tensor_virtual_input, "no operation writes it");
+    if (t.is_virtual && !writer) fail(t, Rule::tensor_virtual_input, "no operation of this graph writes it");
     if (t.pass_by_value && writer) fail(t, Rule::tensor_scalar_output, "is passed by value", writer);
     if (t.compile_time_constant && !t.value) fail(t, Rule::tensor_constant_without_value, "has none", writer);
     if (t.value && t.value->type != t.dtype)
@@ -254,7 +291,7 @@ void check_node(ir::Graph& graph, ir::Node& node, Errors& errors) {
   if (node.compute != DataType_t::FLOAT && node.compute != DataType_t::DOUBLE &&
       node.compute != DataType_t::INT32)
     errors.push_back(make_error(Rule::node_compute_type, {node.name, {}},
-                                fmt::format("{}", base::to_string(node.compute))));
+                                text_of(node.compute)));
   for (ir::TensorId t : node.inputs)
     if (t != ir::no_tensor && graph.tensor(t).dims.empty()) return;  // reported where the dims went missing
   size_t const before = errors.size();

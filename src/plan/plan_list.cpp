@@ -73,6 +73,10 @@ void PlanList::append(int engine_id, engine::Config config) {
 }
 
 base::Status PlanList::add_modes(std::vector<HeurMode_t> const& modes) {
+  if (modes.empty()) return make_error(Rule::plan_modes, {}, "the list is empty");
+  for (HeurMode_t mode : modes)
+    if (int64_t const number = static_cast<int64_t>(mode); number < 0 || number >= base::enum_names<HeurMode_t>().count)
+      return make_error(Rule::plan_modes, {}, fmt::format("mode {}", number));
   struct Ranked {
     int engine_id;
     size_t rank;  ///< among the engine's configs

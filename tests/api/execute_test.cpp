@@ -86,6 +86,78 @@ TEST(Execute, NeedsABuiltPlan) {
   EXPECT_TRUE(fe::destroy(handle).is_good());
 }
 
+TEST(Execute, PacksMayBeSharedByGraphs) {
+  Sum two(3, 4), three(4, 4);
+  std::vector<float> other(4, NAN);
+  three.pack[99] = other.data();
+  three.pack[100] = nullptr;
+  ASSERT_TRUE(two.graph.execute(two.handle, three.pack, two.workspace.data()).is_good());
+  ASSERT_TRUE(three.graph.execute(three.handle, three.pack, three.workspace.data()).is_good());
+  EXPECT_EQ(three.inputs[2][0], 3) << "uid 2 is an output of one graph and an input of the other";
+  EXPECT_EQ(three.output[0], 6);
+  EXPECT_TRUE(std::isnan(other[0])) << "what no graph knows is not touched";
+}
+
+TEST(Execute, InputsMayBeTheSameMemory) {
+  Sum sum(3, 1000);
+  for (int64_t i = 0; i < 1000; ++i) sum.inputs[0][static_cast<size_t>(i)] = float(i);
+  sum.pack[1] = sum.pack[0];
+  for (int64_t plan = 0; plan < sum.graph.get_execution_plan_count(); ++plan) {
+    std::fill(sum.output.begin(), sum.output.end(), NAN);
+    ASSERT_TRUE(sum.graph.execute_plan_at_index(sum.handle, sum.pack, sum.workspace.data(), plan).is_good());
+    for (size_t i = 0; i < 1000; ++i) ASSERT_EQ(sum.output[i], float(2 * i)) << "plan " << plan;
+  }
+}
+
+TEST(Execute, AnOutputMayOverlapInputsWhereThePlanSaysSo) {
+  int safe = 0;
+  Sum sum(3, 1000);
+  for (int64_t plan = 0; plan < sum.graph.get_execution_plan_count(); ++plan) {
+    std::vector<fe::BehaviorNote_t> notes;
+    ASSERT_TRUE(sum.graph.get_behavior_notes_for_plan_at_index(plan, notes).is_good());
+    if (!std::count(notes.begin(), notes.end(), fe::BehaviorNote_t::IN_PLACE_SAFE_ext)) continue;
+    ++safe;
+    // y lies one element behind x0, so that each element is read after its neighbour could have been overwritten.
+    std::vector<float> memory(1001);
+    for (size_t i = 0; i < memory.size(); ++i) memory[i] = float(i);
+    std::unordered_map<int64_t, void*> pack = {{0, memory.data()}, {1, sum.inputs[1].data()}, {2, memory.data() + 1}};
+    ASSERT_TRUE(sum.graph.execute_plan_at_index(sum.handle, pack, sum.workspace.data(), plan).is_good());
+    for (size_t i = 0; i < 1000; ++i) ASSERT_EQ(memory[i + 1], float(i + 2)) << "plan " << plan;
+  }
+  EXPECT_GT(safe, 0);
+}
+
+TEST(Execute, AConcatenationMayFindAnInputInPlace) {
+  for (int64_t place : {0, 1}) {
+    Graph g;
+    g.set_io_data_type(fe::DataType_t::FLOAT).set_compute_data_type(fe::DataType_t::FLOAT);
+    auto input = [&](int64_t rows, int64_t uid) {
+      return g.tensor(Tensor_attributes().set_dim({2, rows, 3}).set_stride({15, 3, 1}).set_uid(uid));
+    };
+    auto y = g.concatenate({input(2, 0), input(3, 1)},
+                           fe::graph::Concatenate_attributes().set_axis(1).set_in_place_index(place));
+    y->set_output(true).set_uid(2);
+    fe::handle_t handle;
+    ASSERT_TRUE(fe::create(&handle, fe::Device::CPU).is_good());
+    fe::error_t const built = g.build(handle, {fe::HeurMode_t::A}, fe::BuildPlanPolicy_t::ALL);
+    ASSERT_TRUE(built.is_good()) << built.get_message();
+    for (int64_t plan = 0; plan < g.get_execution_plan_count(); ++plan) {
+      std::vector<float> all(30), other(30);
+      for (size_t i = 0; i < 30; ++i) all[i] = float(i);
+      float* const parts[2] = {all.data(), all.data() + 6};
+      // The other input's values are where they belong too, so the result is 0, 1, 2, ...
+      size_t const moved = place == 0 ? 6 : 0, rows = place == 0 ? 9 : 6;
+      for (size_t b = 0; b < 2; ++b)
+        for (size_t i = 0; i < rows; ++i) std::swap(other[15 * b + i], all[15 * b + moved + i]);
+      std::unordered_map<int64_t, void*> pack = {{place, parts[place]}, {1 - place, other.data()}, {2, all.data()}};
+      std::vector<char> workspace(static_cast<size_t>(g.get_workspace_size_plan_at_index(plan)));
+      ASSERT_TRUE(g.execute_plan_at_index(handle, pack, workspace.data(), plan).is_good());
+      for (size_t i = 0; i < 30; ++i) EXPECT_EQ(all[i], float(i)) << "in place " << place << ", plan " << plan;
+    }
+    EXPECT_TRUE(fe::destroy(handle).is_good());
+  }
+}
+
 TEST(Execute, OnePlanServesManyThreads) {
   Sum sum(4, 1000);
   for (int64_t plan = 0; plan < sum.graph.get_execution_plan_count(); ++plan) {

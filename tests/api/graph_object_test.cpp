@@ -192,6 +192,29 @@ TEST(GraphObject, ACopySharesTensorsAndPlansAndOwnsItsNodes) {
   EXPECT_TRUE(fe::destroy(handle).is_good());
 }
 
+TEST(GraphObject, ATensorServesSeveralGraphs) {
+  Graph first, second;
+  set_float(first);
+  set_float(second);
+  auto x = vector_of(first, "x", 3);
+  auto hidden = first.pointwise(x, mode(fe::PointwiseMode_t::ABS));
+  auto y = first.pointwise(hidden, mode(fe::PointwiseMode_t::NEG));
+  y->set_output(true);
+  auto z = second.pointwise(x, y, mode(fe::PointwiseMode_t::SUB));
+  z->set_output(true);
+  EXPECT_TRUE(second.validate().is_bad()) << "the dims of y are not known yet";
+  float in[3] = {1, -2, 3}, between[3] = {NAN, NAN, NAN}, out[3] = {NAN, NAN, NAN};
+  run(first, {{x, in}, {y, between}});
+  run(second, {{x, in}, {y, between}, {z, out}});
+  EXPECT_EQ(out[1], 0);
+  EXPECT_EQ(out[2], 6);
+  Graph third;
+  set_float(third);
+  third.pointwise(hidden, mode(fe::PointwiseMode_t::NEG).set_name("node"))->set_output(true);
+  std::string const message = third.validate().get_message();
+  EXPECT_NE(message.find("no operation of this graph writes it"), std::string::npos) << message;
+}
+
 TEST(GraphObject, InferredValuesAreInferredAgain) {
   Graph g;
   set_float(g);

@@ -83,6 +83,49 @@ TEST_F(Plans, FiltersBarAndSayWhy) {
   EXPECT_TRUE(graph.build_plans().is_bad());
 }
 
+TEST_F(Plans, TheChosenPlanIsKnownByIndexAndItsEngineByName) {
+  EXPECT_EQ(graph.get_chosen_plan_index_ext(), -1);
+  ASSERT_TRUE(graph.create_execution_plans({fe::HeurMode_t::A}).is_good());
+  EXPECT_EQ(graph.get_chosen_plan_index_ext(), -1) << "nothing is built yet";
+  ASSERT_TRUE(graph.build_plans(fe::BuildPlanPolicy_t::ALL).is_good());
+  EXPECT_EQ(graph.get_chosen_plan_index_ext(), 0);
+  for (int64_t i = 0; i < graph.get_execution_plan_count(); ++i) {
+    ASSERT_TRUE(graph.build_plan_at_index(i).is_good());
+    EXPECT_EQ(graph.get_chosen_plan_index_ext(), i);
+    Plan_info chosen, at_index;
+    ASSERT_TRUE(graph.get_plan_info_ext(-1, chosen).is_good());
+    ASSERT_TRUE(graph.get_plan_info_ext(i, at_index).is_good());
+    EXPECT_EQ(chosen.index, i);
+    EXPECT_EQ(at_index.index, i);
+    EXPECT_EQ(chosen.name, at_index.name);
+    std::string engine;
+    ASSERT_TRUE(graph.get_engine_name_ext(chosen.engine_id, engine).is_good());
+    EXPECT_EQ(engine, chosen.engine);
+    EXPECT_NE(chosen.name.find("eng" + std::to_string(chosen.engine_id)), std::string::npos) << chosen.name;
+  }
+  graph.deselect_engines({"eng"});
+  EXPECT_EQ(graph.get_chosen_plan_index_ext(), -1) << "the chosen one is barred";
+}
+
+TEST_F(Plans, EnginesAreDeselectedByNameToo) {
+  ASSERT_TRUE(graph.create_execution_plans({fe::HeurMode_t::A}).is_good());
+  graph.deselect_engines({"cpu.reference"});
+  bool seen = false;
+  for (int64_t i = 0; i < graph.get_execution_plan_count(); ++i) {
+    Plan_info info;
+    ASSERT_TRUE(graph.get_plan_info_ext(i, info).is_good());
+    EXPECT_EQ(info.engine == "cpu.reference", !info.barred.empty()) << info.name;
+    seen = seen || info.engine == "cpu.reference";
+  }
+  EXPECT_TRUE(seen);
+}
+
+TEST_F(Plans, AModeIsNeeded) {
+  fe::error_t const e = graph.create_execution_plans({});
+  EXPECT_EQ(e.get_code(), fe::error_code_t::INVALID_VALUE) << e.get_message();
+  EXPECT_EQ(graph.get_execution_plan_count(), 0);
+}
+
 TEST_F(Plans, NotesFilter) {
   ASSERT_TRUE(graph.create_execution_plans({fe::HeurMode_t::A}).is_good());
   graph.deselect_behavior_notes({fe::BehaviorNote_t::SLOW_ext})

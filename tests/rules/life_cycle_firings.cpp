@@ -132,6 +132,10 @@ std::vector<Firing> life_cycle_firings() {
       {Rule::plan_stage, {}, fresh([](L l) {
          return l.graph.create_execution_plans({HeurMode_t::A}).get_message();
        })},
+      {Rule::plan_modes, {"empty"}, built([](L l) { return l.graph.create_execution_plans({}).get_message(); })},
+      {Rule::plan_modes, {"mode 9"}, built([](L l) {
+         return l.graph.create_execution_plans({HeurMode_t::A, static_cast<HeurMode_t>(9)}).get_message();
+       })},
       {Rule::plan_index, {"index 99"}, built([](L l) {
          return l.graph.build_plan_at_index(99).get_message();
        })},
@@ -150,6 +154,10 @@ std::vector<Firing> life_cycle_firings() {
        })},
       {Rule::plan_engine_id, {"engine 99"}, built([](L l) {
          return l.graph.create_execution_plan(99, {}).get_message();
+       })},
+      {Rule::plan_engine_id, {"engine -1"}, built([](L l) {
+         std::string name;
+         return l.graph.get_engine_name_ext(-1, name).get_message();
        })},
       {Rule::plan_engine_id, {"'cpu.nonsense'"}, built([](L l) {
          return l.graph.select_engine_ext("cpu.nonsense").get_message();

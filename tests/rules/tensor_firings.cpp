@@ -72,7 +72,7 @@ std::vector<Firing> tensor_firings() {
          y.strides = {0, 1};
        })},
       {Rule::tensor_virtual_scalar, out, changed([](G, T, T y) { y.is_virtual = y.pass_by_value = true; })},
-      {Rule::tensor_virtual_input, in, changed([](G, T x, T) { x.is_virtual = true; })},
+      {Rule::tensor_virtual_input, with(in, "of this graph"), changed([](G, T x, T) { x.is_virtual = true; })},
       {Rule::tensor_scalar_output, out, changed([](G, T, T y) { y.pass_by_value = true; })},
       {Rule::tensor_scalar_volume, with(in, "2,3"), changed([](G, T x, T) { x.pass_by_value = true; })},
       {Rule::tensor_constant_without_value, in, changed([](G, T x, T) { x.compile_time_constant = true; })},
@@ -90,6 +90,8 @@ std::vector<Firing> tensor_firings() {
        })},
       {Rule::tensor_dtype_unsupported, with(in, "COMPLEX_FP32"),
        changed([](G, T x, T) { x.dtype = DataType_t::COMPLEX_FP32; })},
+      {Rule::tensor_dtype_unsupported, with(in, "data type 99 of DataType_t"),
+       changed([](G, T x, T) { x.dtype = static_cast<DataType_t>(99); })},
       {Rule::tensor_vectorized_unsupported, with(in, "4"), changed([](G, T x, T) { x.vector_count = 4; })},
       {Rule::tensor_vectorized_unsupported, with(in, "F8_128x4"),
        changed([](G, T x, T) { x.reordering = TensorReordering_t::F8_128x4; })},
@@ -98,6 +100,9 @@ std::vector<Firing> tensor_firings() {
        })},
       {Rule::node_compute_type, {"'node'", "HALF"}, changed([](G g, T, T) {
          g.nodes[0].compute = DataType_t::HALF;
+       })},
+      {Rule::node_compute_type, {"'node'", "77 of DataType_t"}, changed([](G g, T, T) {
+         g.nodes[0].compute = static_cast<DataType_t>(77);
        })},
       {Rule::node_missing_input, {"'node'", "IN_0"}, changed([](G g, T, T) {
          g.nodes[0].inputs[0] = ir::no_tensor;
@@ -114,11 +119,17 @@ std::vector<Firing> tensor_firings() {
       {Rule::node_unknown_attribute, {"'node'", "'colour'"}, changed([](G g, T, T) {
          g.nodes[0].attrs.set("colour", int64_t(1));
        })},
-      {Rule::node_attribute_type, {"'node'", "'axis'"}, changed([](G g, T, T) {
+      {Rule::node_attribute_type, {"'node'", "'axis'", "is 1.5", "expected an integer"}, changed([](G g, T, T) {
          g.nodes[0].attrs.set("axis", 1.5);
        })},
-      {Rule::node_attribute_type, {"'node'", "'mode'"}, changed([](G g, T, T) {
+      {Rule::node_attribute_type, {"'node'", "'elu_alpha'", "is [1,2]", "expected a real"}, changed([](G g, T, T) {
+         g.nodes[0].attrs.set("elu_alpha", Dims{1, 2});
+       })},
+      {Rule::node_attribute_value, {"'node'", "'mode'", "is 1000", "PointwiseMode_t has 0 to 50"}, changed([](G g, T, T) {
          g.nodes[0].attrs.set("mode", int64_t(1000));
+       })},
+      {Rule::node_attribute_value, {"'node'", "'mode'", "is -1"}, changed([](G g, T, T) {
+         g.nodes[0].attrs.set("mode", int64_t(-1));
        })},
       {Rule::node_missing_attribute, {"'node'", "'mode'"}, changed([](G g, T, T) {
          g.nodes[0].attrs.set("mode", ir::AttrValue());

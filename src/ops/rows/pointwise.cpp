@@ -16,8 +16,8 @@ using base::Rule;
 PointwiseMode_t mode_of(ir::Node const& node) { return node.attrs.get_enum<PointwiseMode_t>("mode"); }
 
 /// Broadcast dims of the inputs that are given; empty where they do not broadcast. Inputs of fewer dims
-/// (scalars of dims {1}) count as all ones.
-ir::Dims broadcast_dims(NodeContext& ctx) {
+/// (scalars of dims {1}) count as all ones. `misfit` receives the first input that does not go with those before it.
+ir::Dims broadcast_dims(NodeContext& ctx, size_t* misfit = nullptr) {
   ir::Dims dims;
   for (size_t i = 0; i < ctx.in_count(); ++i)
     if (ctx.has_in(i) && ctx.in(i).dims.size() > dims.size()) dims.assign(ctx.in(i).dims.size(), 1);
@@ -25,6 +25,7 @@ ir::Dims broadcast_dims(NodeContext& ctx) {
     if (!ctx.has_in(i)) continue;
     ir::Dims const& d = ctx.in(i).dims;
     if (d == ir::Dims{1}) continue;
+    if (misfit) *misfit = i;
     if (d.size() != dims.size()) return {};
     for (size_t k = 0; k < dims.size(); ++k) {
       if (d[k] != dims[k] && d[k] != 1 && dims[k] != 1) return {};
@@ -63,12 +64,14 @@ void check(NodeContext& ctx) {
     ctx.fail(Rule::pointwise_clip_order, "", fmt::format("lower {}, upper {}", lower.value_or(0), *upper));
   if (ctx.node().compute == DataType_t::INT32 && !r.integer)
     ctx.fail(Rule::integer_compute, "", fmt::format("{} in INT32", base::to_string(mode)));
-  ir::Dims const dims = broadcast_dims(ctx);
+  size_t misfit = 0;
+  ir::Dims const dims = broadcast_dims(ctx, &misfit);
   if (dims.empty()) {
-    std::string found;
+    std::string found = fmt::format("dims [{}]", fmt::join(ctx.in(misfit).dims, ","));
     for (size_t i = 0; i < ctx.in_count(); ++i)
-      if (ctx.has_in(i)) found += fmt::format("{}[{}]", i ? ", " : "dims ", fmt::join(ctx.in(i).dims, ","));
-    return ctx.fail(Rule::pointwise_broadcast, ctx.in(0).name, found);
+      if (ctx.has_in(i) && i != misfit)
+        found += fmt::format(", those of '{}' are [{}]", ctx.in(i).name, fmt::join(ctx.in(i).dims, ","));
+    return ctx.fail(Rule::pointwise_broadcast, ctx.in(misfit).name, found);
   }
   if (mode == PointwiseMode_t::GEN_INDEX) {
     auto axis = ctx.attrs().get_if<int64_t>("axis");
