@@ -46,8 +46,8 @@ inline int compare_with_reference(fusednn::handle_t handle, const fusednn::graph
   check(graph.get_plan_name(plan));
   fusednn::graph::Check_report report;
   check(graph.check_ext(handle, pack, workspace, report));
-  std::printf("plan %s: %lld elements, worst error %.2g of its bound\n", plan.c_str(),
-              static_cast<long long>(report.elements), report.worst_error_over_bound);
+  std::printf("plan %s: %lld elements, worst error %.3g%% of its bound\n", plan.c_str(),
+              static_cast<long long>(report.elements), 100 * report.worst_error_over_bound);
   if (!report.matches) std::printf("%s\n", report.message.c_str());
   return report.matches ? 0 : 1;
 }

@@ -64,13 +64,21 @@ class Builder : public nlohmann::json_sax<json> {
     return false;
   }
 
+  /// Where the parser is. Of a deep place the ends are told, and long keys are cut.
   std::string path() const {
+    constexpr size_t first = 4, last = 2;
     std::string text;
-    for (Level const& level : levels_) {
+    for (size_t i = 0; i < levels_.size(); ++i) {
+      bool const left_out = levels_.size() > first + last + 1 && i >= first && i + last < levels_.size();
+      if (left_out) {
+        if (i == first) text += fmt::format(" ... {} levels ... ", levels_.size() - first - last);
+        continue;
+      }
+      Level const& level = levels_[i];
       auto const* list = level.container->get_if<JsonValue::Array>();
       // What lies open further in has been added to its list; the value at fault has not.
-      if (list) text += fmt::format("[{}]", list->size() - (&level != &levels_.back()));
-      else if (!level.key.empty()) text += (text.empty() ? "" : ".") + level.key;
+      if (list) text += fmt::format("[{}]", list->size() - (i + 1 != levels_.size()));
+      else if (!level.key.empty()) text += fmt::format("{}{:.60}", text.empty() || text.back() == ' ' ? "" : ".", level.key);
     }
     return text.empty() ? "the document" : text;
   }

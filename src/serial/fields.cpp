@@ -1,13 +1,15 @@
 #include "serial/fields.h"
 
+#include <algorithm>
+
 namespace fusednn::serial {
 
 using base::Rule;
 
 Fields::Fields(JsonValue const& value, std::string path, std::vector<base::Error>& errors)
-    : members_(value.get_if<JsonValue::Object>()), path_(std::move(path)), errors_(errors) {
+    : members_(value.get_if<JsonValue::Object>()), is_object_(members_), path_(std::move(path)), errors_(errors) {
   static JsonValue::Object const none;
-  if (members_) return;
+  if (is_object_) return;
   members_ = &none;
   errors_.push_back(base::make_error(Rule::json_type, {},
                                      fmt::format("{}: found {}, expected an object", path_, value.describe())));
@@ -27,8 +29,10 @@ JsonValue const* Fields::take(std::string_view key) {
 
 JsonValue const* Fields::require(std::string_view key) {
   JsonValue const* v = take(key);
-  if (!v) fail(Rule::json_missing_key, key, "is missing");
-  return v;
+  if (v || !is_object_) return v;
+  bool const null = std::any_of(members_->begin(), members_->end(), [&](auto const& m) { return m.key == key; });
+  fail(Rule::json_missing_key, key, null ? "is null" : "is missing");
+  return nullptr;
 }
 
 bool Fields::flag(std::string_view key, bool otherwise) {

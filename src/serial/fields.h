@@ -20,7 +20,7 @@ class Fields {
 
   /// The member, null where it is absent or null.
   JsonValue const* take(std::string_view key);
-  /// Likewise, and an error where it is absent.
+  /// Likewise, and an error where it is absent from an object.
   JsonValue const* require(std::string_view key);
 
   bool flag(std::string_view key, bool otherwise);
@@ -43,6 +43,7 @@ class Fields {
 
  private:
   JsonValue::Object const* members_;
+  bool is_object_;
   std::string path_;
   std::vector<base::Error>& errors_;
   std::set<std::string, std::less<>> taken_;

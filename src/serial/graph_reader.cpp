@@ -51,6 +51,7 @@ class GraphReader {
   void read_tensors(JsonValue const& value) {
     auto const* members = value.get_if<JsonValue::Object>();
     if (!members) return fail(Rule::json_type, fmt::format("tensors: found {}, expected an object", value.describe()));
+    tensors_known_ = true;
     for (JsonValue::Member const& m : *members) {
       ids_.emplace(m.key, graph_.add({}));
       keys_.push_back(m.key);
@@ -184,7 +185,7 @@ class GraphReader {
     }
     auto const at = ids_.find(uid ? fmt::format("{}", *uid) : *name);
     if (at != ids_.end()) return at->second;
-    fail(Rule::json_unknown_tensor, fmt::format("{}: {}", path, value.describe()));
+    if (tensors_known_) fail(Rule::json_unknown_tensor, fmt::format("{}: {}", path, value.describe()));
     return ir::no_tensor;
   }
 
@@ -207,6 +208,7 @@ class GraphReader {
 
   ir::Graph graph_;
   Errors errors_;
+  bool tensors_known_ = false;  ///< else their absence has been reported, and references cannot be judged
   std::unordered_map<std::string, ir::TensorId> ids_;
   std::vector<std::string> keys_;                          ///< by TensorId
   std::unordered_map<ir::TensorId, std::string> writer_;  ///< path of the node

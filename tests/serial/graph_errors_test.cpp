@@ -152,7 +152,9 @@ TEST(GraphErrors, DepthAndSizeAreLimited) {
   expect_error(std::string(5000000, '['), Rule::json_depth, {});
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "{\"a\":";
-  expect_error(deep, Rule::json_depth, {"a.a.a"});
+  expect_error(deep, Rule::json_depth, {"a.a.a.a ... 58 levels ... a.a: depth 65"});
+  expect_error("{\"context\": " + std::string(70, '['), Rule::json_depth, {"context[0][0][0] ... 58 levels ... [0][0]: depth"});
+  expect_error("{\"" + std::string(1000, 'k') + "\": 1e999}", Rule::json_number, {});
   expect_error(std::string(max_text_bytes + 1, ' '), Rule::json_size, {"67108865"});
 }
 
@@ -192,6 +194,16 @@ TEST(GraphErrors, AllAreListed) {
   document["nodes"][0]["tag"] = "NOPE";
   document["nodes"][1]["mode"] = "NOPE";
   EXPECT_EQ(from_json(document.dump()).errors().size(), 3u);
+}
+
+TEST(GraphErrors, WhatFollowsFromAnErrorIsNotTold) {
+  for (char const* text : {"null", "[]", R"({"tensors": {"x": null}, "nodes": []})", R"({"tensors": {}, "nodes": [null]})"})
+    EXPECT_EQ(from_json(text).errors().size(), 1u) << base::join(from_json(text).errors());
+  for (char const* tensors : {"", "null", "7"}) {
+    base::Result<ir::Graph> const graph = from_json(changed("/tensors", tensors));
+    EXPECT_EQ(graph.errors().size(), 1u) << base::join(graph.errors());
+  }
+  expect_error(changed("/tensors", "null"), Rule::json_missing_key, {"graph.tensors: is null"});
 }
 
 TEST(GraphErrors, EveryRuleOfGraphTextIsFiredHere) {

@@ -24,6 +24,8 @@ TEST(Cli, WrongUsageExitsWithTwo) {
            {"run", dump("mm_val.json"), "--device", "tpu"},
            {"run", dump("mm_val.json"), "--repeat", "0"},
            {"run", dump("mm_val.json"), "--repeat", "many"},
+           {"run", dump("mm_val.json"), "--seed", "-1"},
+           {"run", dump("mm_val.json"), "--seed", "1e3"},
            {"run", dump("mm_val.json"), "--input"},
            {"run", dump("mm_val.json"), "--input", "nofile"},
            {"run", dump("mm_val.json"), "--input", "=x.npy"},
@@ -43,6 +45,23 @@ TEST(Cli, WrongUsageExitsWithTwo) {
 TEST(Cli, UnknownNamesAreAnsweredWithTheKnownOnes) {
   EXPECT_THAT(run_tool({"run", dump("mm_val.json"), "--input", "nobody=x.npy"}).err, HasSubstr("0::A (uid "));
   EXPECT_THAT(run_tool({"run", dump("mm_val.json"), "--output", "nobody=x.npy"}).err, HasSubstr("2::OUT_0 (uid "));
+}
+
+TEST(Cli, NumbersThatAreNoneOrTooSmallAreNamed) {
+  EXPECT_THAT(run_tool({"run", dump("mm_val.json"), "--repeat", "0"}).err,
+              HasSubstr("--repeat: '0' is not a whole number of at least 1"));
+  EXPECT_THAT(run_tool({"run", dump("mm_val.json"), "--seed=-1"}).err,
+              HasSubstr("--seed: '-1' is not a whole number of at least 0"));
+}
+
+TEST(Cli, AnUnknownSubcommandIsAnsweredWithTheKnownOnes) {
+  EXPECT_THAT(run_tool({"fly"}).err, HasSubstr("no subcommand 'fly'; there are run, explain, show, env"));
+}
+
+TEST(Cli, TellsItsVersion) {
+  ToolResult const r = run_tool({"--version"});
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_THAT(r.out, testing::MatchesRegex("fusednn [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
 TEST(Cli, HelpDocumentsExitCodes) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 namespace CLI {
 class App;
@@ -10,6 +11,9 @@ namespace tool {
 
 /// What the chosen subcommand does; returns the exit code.
 using Action = std::function<int()>;
+
+/// A version number as people write it: "1.23.0".
+std::string version_text(int version);
 
 // Each adds one subcommand that sets the action when it is chosen.
 void add_run(CLI::App& app, Action& action);

@@ -11,11 +11,11 @@
 
 namespace tool {
 
-namespace {
-
 std::string version_text(int version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
+
+namespace {
 
 /// The device in words, or why it cannot be used.
 std::string device_text(fusednn::Device device) {

@@ -1,12 +1,32 @@
 #include "commands.h"
 #include "failure.h"
 
+#include <fusednn/version.h>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace {
+
+/// What is wrong with the first argument where it should name a subcommand; empty where it does, or is an option.
+std::string unknown_subcommand(CLI::App& app, int argc, char** argv) {
+  std::string const name = argc > 1 ? argv[1] : "";
+  if (name.empty() || name[0] == '-') return {};
+  std::vector<std::string> known;
+  for (CLI::App const* command : app.get_subcommands([](CLI::App*) { return true; })) known.push_back(command->get_name());
+  if (std::find(known.begin(), known.end(), name) != known.end()) return {};
+  return fmt::format("no subcommand '{}'; there are {}", name, fmt::join(known, ", "));
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Runs, explains and shows fuseDNN graphs.", "fusednn");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "fusednn " + tool::version_text(fusednn::version()), "Prints the library's version");
   app.footer("Exit codes: 0 done, 1 a check failed, 2 wrong usage, 3 invalid input or graph, 4 not supported,\n"
              "5 failed at run time.");
   tool::Action action;
@@ -14,6 +34,10 @@ int main(int argc, char** argv) {
   tool::add_explain(app, action);
   tool::add_show(app, action);
   tool::add_env(app, action);
+  if (std::string const problem = unknown_subcommand(app, argc, argv); !problem.empty()) {
+    fmt::print(stderr, "fusednn: {}\nRun with --help for more information.\n", problem);
+    return tool::exit_usage;
+  }
   try {
     app.parse(argc, argv);
     return action();

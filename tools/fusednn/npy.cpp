@@ -18,6 +18,15 @@ constexpr std::string_view magic = "\x93NUMPY";
 constexpr size_t max_header_bytes = size_t(1) << 20;
 constexpr size_t max_rank = 64;
 
+/// The first bytes of a text of any origin, between quotes and fit to be printed.
+std::string quoted(std::string_view text) {
+  constexpr size_t most = 20;
+  std::string out = "\"";
+  for (unsigned char c : text.substr(0, most))
+    out += c >= 0x20 && c < 0x7f ? std::string(1, static_cast<char>(c)) : fmt::format("\\x{:02x}", c);
+  return out + (text.size() > most ? "...\"" : "\"");
+}
+
 /// Reads the header: a Python dict literal with string keys, and strings, booleans or tuples of integers as values.
 class Header {
  public:
@@ -40,7 +49,7 @@ class Header {
         array.shape = tuple();
         has_shape = true;
       } else {
-        fail(fmt::format("unknown key '{}'", key));
+        fail(fmt::format("unknown key {}", quoted(key)));
       }
       if (!accept(',')) {
         expect('}');
@@ -57,15 +66,15 @@ class Header {
   [[noreturn]] static void fail(std::string const& what) { throw NpyError("bad .npy header: " + what); }
 
   static void set_type(NpyArray& array, std::string_view descr) {
-    if (descr.size() < 3) fail(fmt::format("type '{}'", descr));
+    if (descr.size() < 3) fail("type " + quoted(descr));
     char const order = descr[0];
-    if (order == '>') fail(fmt::format("type '{}' is big-endian", descr));
-    if (order != '<' && order != '|' && order != '=') fail(fmt::format("type '{}'", descr));
+    if (order == '>') fail(fmt::format("type {} is big-endian", quoted(descr)));
+    if (order != '<' && order != '|' && order != '=') fail("type " + quoted(descr));
     array.type = descr.substr(1);
     std::string_view const size = descr.substr(2);
     auto const [end, error] = std::from_chars(size.data(), size.data() + size.size(), array.item_bytes);
     bool const whole = error == std::errc() && end == size.data() + size.size();
-    if (!whole || array.item_bytes == 0 || array.item_bytes > 16) fail(fmt::format("type '{}'", descr));
+    if (!whole || array.item_bytes == 0 || array.item_bytes > 16) fail("type " + quoted(descr));
   }
 
   void skip_space() { text_.remove_prefix(std::min(text_.find_first_not_of(" \t\r\n"), text_.size())); }
@@ -79,11 +88,11 @@ class Header {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) fail(fmt::format("expected '{}' at \"{:.20}\"", c, text_));
+    if (!accept(c)) fail(fmt::format("expected '{}' at {}", c, quoted(text_)));
   }
   std::string string() {
     char const quote = peek();
-    if (quote != '\'' && quote != '"') fail(fmt::format("expected a string at \"{:.20}\"", text_));
+    if (quote != '\'' && quote != '"') fail("expected a string at " + quoted(text_));
     size_t const end = text_.find(quote, 1);
     if (end == text_.npos) fail("a string without end");
     std::string const value(text_.substr(1, end - 1));
@@ -98,7 +107,7 @@ class Header {
       text_.remove_prefix(word.size());
       return value;
     }
-    fail(fmt::format("expected True or False at \"{:.20}\"", text_));
+    fail("expected True or False at " + quoted(text_));
   }
   std::vector<int64_t> tuple() {
     std::vector<int64_t> values;
@@ -107,7 +116,7 @@ class Header {
       skip_space();
       int64_t value = 0;
       auto const [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-      if (error != std::errc() || value < 0) fail(fmt::format("expected a dim at \"{:.30}\"", text_));
+      if (error != std::errc() || value < 0) fail("expected a dim at " + quoted(text_));
       text_.remove_prefix(static_cast<size_t>(end - text_.data()));
       values.push_back(value);
       if (values.size() > max_rank) fail("too many dims");

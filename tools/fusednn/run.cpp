@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 
 namespace tool {
@@ -112,6 +113,18 @@ int run(Options const& options) {
   return failed ? exit_check_failed : exit_ok;
 }
 
+/// CLI11's own checks take numbers through doubles, and its integers wrap.
+CLI::Validator whole_number(int64_t least) {
+  return CLI::Validator(
+      [least](std::string& text) {
+        int64_t value = 0;
+        auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        bool const whole = error == std::errc() && end == text.data() + text.size();
+        return whole && value >= least ? "" : fmt::format("'{}' is not a whole number of at least {}", text, least);
+      },
+      "");
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
@@ -124,10 +137,11 @@ void add_run(CLI::App& app, Action& action) {
       ->allow_extra_args(false);
   command->add_option("--device", options->device, "Device")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
   command->add_flag("--all-plans", options->all_plans, "Every plan, not the first alone");
-  command->add_flag("--check", options->check, "Compares each element with the reference and its error bound");
-  command->add_option("--seed", options->seed, "Of the random inputs")->capture_default_str();
+  command->add_flag("--check", options->check, "Compares each element with the reference. An error of 100% of its bound is as far off as\n"
+                    "a right result may be; rounding to the output's type alone can take all of it");
+  command->add_option("--seed", options->seed, "Of the random inputs")->check(whole_number(0))->capture_default_str();
   command->add_option("--repeat", options->repeat, "Timed runs per plan; ten, or what fits into a second, where not given")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   command->add_flag("--json", options->json, "For machines");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

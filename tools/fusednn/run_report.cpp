@@ -64,7 +64,8 @@ std::string as_text(PlanOutcome const& o) {
   text += fmt::format("\n  {} kernels, workspace {} bytes", o.info.steps.size(), o.info.workspace_bytes);
   if (!o.seconds.empty()) text += fmt::format(", median {:.4f} ms of {}", 1e3 * o.median_seconds(), o.seconds.size());
   if (o.check) {
-    text += fmt::format(", worst error {:.3g} of its bound in {} elements", o.check->worst_error_over_bound, o.check->elements);
+    text += fmt::format(", worst error {:.3g}% of its bound in {} elements", 100 * o.check->worst_error_over_bound,
+                        o.check->elements);
     if (o.check->undetermined > 0) text += fmt::format(" ({} at jumps not judged)", o.check->undetermined);
     if (!o.check->matches) text += "\n  CHECK FAILED: " + o.check->message;
   }
