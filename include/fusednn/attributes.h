@@ -161,7 +161,7 @@ class SDPA_attributes : public Attributes<SDPA_attributes> {
   SDPA_attributes& set_seq_len_q(std::shared_ptr<Tensor_attributes> t) { return set_input("SEQ_LEN_Q", std::move(t)); }
   SDPA_attributes& set_seq_len_kv(std::shared_ptr<Tensor_attributes> t) { return set_input("SEQ_LEN_KV", std::move(t)); }
 
-  /// Top-left causal: alignment TOP_LEFT and right bound 0.
+  /// Top-left causal: alignment TOP_LEFT and right bound 0. Together with a right bound: what both let a row see.
   SDPA_attributes& set_causal_mask(bool value) { return set_causal(value, DiagonalAlignment_t::TOP_LEFT); }
   /// Bottom-right causal: alignment BOTTOM_RIGHT and right bound 0.
   SDPA_attributes& set_causal_mask_bottom_right(bool value) {
@@ -171,16 +171,25 @@ class SDPA_attributes : public Attributes<SDPA_attributes> {
   /// Row i sees keys j > i + offset - value, where offset is 0 (TOP_LEFT) or len_kv - len_q (BOTTOM_RIGHT).
   SDPA_attributes& set_diagonal_band_left_bound(int64_t value) { return set("left_bound", value); }
   /// Row i sees keys j <= i + offset + value.
-  SDPA_attributes& set_diagonal_band_right_bound(int64_t value) { return set("right_bound", value); }
+  SDPA_attributes& set_diagonal_band_right_bound(int64_t value) { return right_bound_ = value, narrow_right(); }
   SDPA_attributes& set_sliding_window_length(int64_t value) { return set("left_bound", value); }
 
   SDPA_attributes& set_implementation(AttentionImplementation_t value) { return set_enum("implementation", value); }
 
  private:
   SDPA_attributes& set_causal(bool on, DiagonalAlignment_t alignment) {
-    if (on) return set_diagonal_alignment(alignment).set("right_bound", int64_t(0));
-    return set("right_bound", Attribute_value());
+    causal_ = on;
+    if (on) set_diagonal_alignment(alignment);
+    return narrow_right();
   }
+  SDPA_attributes& narrow_right() {
+    if (!causal_ && !right_bound_) return set("right_bound", Attribute_value());
+    int64_t const given = right_bound_.value_or(0);
+    return set("right_bound", causal_ && given > 0 ? 0 : given);
+  }
+
+  bool causal_ = false;
+  std::optional<int64_t> right_bound_;
 };
 
 }  // namespace graph

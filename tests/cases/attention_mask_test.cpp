@@ -92,5 +92,22 @@ TEST(AttentionMask, PrintedMaskIsWhatEveryPlanComputes) {
   }
 }
 
+TEST(AttentionMask, CausalWithARightBoundIsWhatBothAllow) {
+  auto mask_of = [](SDPA_attributes attributes) {
+    AttentionGraph a({.s_q = 6, .s_kv = 6}, attributes);
+    std::string mask;
+    EXPECT_TRUE(a.graph.validate().is_good());
+    EXPECT_TRUE(a.graph.print_mask_ext("att", mask).is_good());
+    return mask;
+  };
+  Band const causal = {6, 6, 3, 0, DiagonalAlignment_t::TOP_LEFT}, wide = {6, 6, 3, 4, DiagonalAlignment_t::TOP_LEFT};
+  auto left = [] { return SDPA_attributes().set_diagonal_band_left_bound(3); };
+  EXPECT_EQ(mask_of(left().set_causal_mask(true).set_diagonal_band_right_bound(4)), expected_mask(causal));
+  EXPECT_EQ(mask_of(left().set_diagonal_band_right_bound(4).set_causal_mask(true)), expected_mask(causal));
+  EXPECT_EQ(mask_of(left().set_diagonal_band_right_bound(4).set_causal_mask(false)), expected_mask(wide));
+  EXPECT_EQ(mask_of(left().set_causal_mask(true).set_causal_mask(false)),
+            expected_mask({6, 6, 3, std::nullopt, DiagonalAlignment_t::TOP_LEFT}));
+}
+
 }  // namespace
 }  // namespace fusednn::testing
