@@ -114,6 +114,49 @@ TEST(FullFloat32, AProductWithTheIdentityIsExact) {
   }
 }
 
+TEST(MatmulRows, DoNotDependOnTheOthers) {
+  constexpr int64_t k = 256, n = 64;
+  for (bool invariant : {true, false}) {
+    std::map<std::string, Values> alone;  // by plan
+    for (int64_t m : {1, 2, 8, 64})
+      for (uint64_t others : {1, 2}) {
+        SCOPED_TRACE(std::to_string(m) + " rows, others " + std::to_string(others));
+        Linear l(m, k, n, false, DataType_t::BFLOAT16);
+        l.g.set_batch_invariant_ext(invariant);
+        GraphRun run(l.g);
+        Values a = random_values(k, 11), more = random_values(size_t((m - 1) * k), others, -100, 100);
+        a.insert(a.end(), more.begin(), more.end());
+        run.set(l.a, a).set(l.b, random_values(k * n, 12)).set(l.bias, random_values(n, 13));
+        for (PlanOutcome const& plan : run.run()) {
+          Values const row(plan[l.y].begin(), plan[l.y].begin() + n);
+          // Without the promise of the same bits, sizes may matter; what the other rows hold may not.
+          std::string const as = invariant ? plan.name : plan.name + std::to_string(m);
+          EXPECT_EQ(row, alone.emplace(as, row).first->second) << plan.name;
+        }
+      }
+  }
+}
+
+TEST(WorkspaceLimit, IsKeptByEveryPlanAndLeavesOne) {
+  for (int64_t limit : {int64_t(0), int64_t(1) << 20, INT64_MAX}) {
+    SCOPED_TRACE(limit);
+    Linear l(200, 384, 1536, false, DataType_t::BFLOAT16);
+    l.g.set_workspace_limit_ext(limit);
+    handle_t handle = nullptr;
+    ASSERT_TRUE(create(&handle, Device::CPU).is_good());
+    error_t const built = l.g.build(handle, {HeurMode_t::A}, BuildPlanPolicy_t::ALL);
+    ASSERT_TRUE(built.is_good()) << built.get_message();
+    for (int64_t i = 0; i < l.g.get_execution_plan_count(); ++i) {
+      graph::Plan_info info;
+      ASSERT_TRUE(l.g.get_plan_info_ext(i, info).is_good());
+      EXPECT_TRUE(!info.barred.empty() || info.workspace_bytes <= limit) << info.name << " " << info.workspace_bytes;
+    }
+    int64_t const operands = 2 * (200 * 384 + 384 * 1536 + 1536 + 200 * 1536);
+    EXPECT_LE(l.g.get_workspace_size(), std::min(limit, 2 * operands));
+    EXPECT_TRUE(destroy(handle).is_good());
+  }
+}
+
 TEST(IntegerMatmul, WrapsAndIsExact) {
   Graph g = make_graph(DataType_t::INT8, DataType_t::INT32, DataType_t::INT32);
   auto a = input(g, "a", {1, 3, 70}), b = input(g, "b", {1, 70, 5});
