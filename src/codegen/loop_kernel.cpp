@@ -1,12 +1,11 @@
 #include "codegen/loop_kernel.h"
 
 #include "codegen/device_names.h"
+#include "codegen/kernel_text.h"
 #include "codegen/loop_schedule.h"
-
-#include <fmt/format.h>
+#include "codegen/loop_values.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 namespace fusednn::codegen {
@@ -21,13 +20,17 @@ using passes::ValueId;
 using Op = LoopValue::Op;
 using Mapping = LoopSchedule::Mapping;
 
-class Writer {
+class Writer : LoopValues, KernelText {
  public:
-  Writer(ir::OpGraph const& graph, LoopProgram const& program, LoopTarget const& target)
-      : graph_(graph),
+  Writer(ir::OpGraph const& graph, passes::Partition const& partition, LoopProgram const& program,
+         LoopTarget const& target)
+      : LoopValues(graph, program),
+        graph_(graph),
+        partition_(partition),
         program_(program),
         target_(target),
-        schedule_(schedule_loop(graph, program, target.multiprocessors)) {}
+        schedule_(schedule_loop(graph, partition, program, target.multiprocessors)),
+        whole_rows_(rows() && !is_terminal(program) && reduces_nothing()) {}
 
   LoopKernels write() {
     LoopKernels result;
@@ -41,33 +44,16 @@ class Writer {
   }
 
  private:
-  LoopValue const& value(ValueId v) const { return program_.values[static_cast<size_t>(v)]; }
-  ir::Node const& node(LoopValue const& v) const { return graph_.nodes()[static_cast<size_t>(v.node)]; }
-  ReductionMode_t mode_of(LoopValue const& v) const {
-    return node(v).attrs.get_enum<ReductionMode_t>("mode");
-  }
-  DataType_t dtype(ir::TensorId t) const { return graph_.tensor(t).dtype; }
   bool rows() const { return schedule_.mapping == Mapping::rows; }
+  bool reduces_nothing() const {
+    return std::find(program_.row_axes.begin(), program_.row_axes.end(), true) == program_.row_axes.end();
+  }
   bool elementwise(ValueId v) const {
-    return !value(v).per_row && !value(v).terminal && value(v).op != Op::moments;
+    return !whole_rows_ && !value(v).per_row && !value(v).terminal && value(v).op != Op::moments;
   }
   bool folds(ValueId v) const {
     LoopValue const& x = value(v);
     return x.op == Op::moments ? rows() : x.op == Op::reduce && (x.per_row || x.terminal);
-  }
-
-  template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    text_.append(static_cast<size_t>(2 * indent_), ' ');
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-    text_ += '\n';
-  }
-  void open(std::string const& head) { line("{} {{", head), ++indent_; }
-  void close() { --indent_, line("}}"); }
-
-  std::string size(int64_t n) {
-    sizes_.push_back(n);
-    return fmt::format("Index(s.v[{}])", sizes_.size() - 1);
   }
 
   // ---- Sweeps: the n-th walk over a row can use what the walks before it have reduced.
@@ -89,7 +75,6 @@ class Writer {
   }
 
   int sweep(ValueId v) const { return sweep_[static_cast<size_t>(v)]; }
-  bool centred(LoopValue const& v) const { return node(v).op == ir::OpKind::layernorm; }
   /// Walk in which the fold of a reduction takes its elements; the first of two for centred moments.
   int fold_sweep(ValueId v) const {
     return sweep(v) - 1 - (value(v).op == Op::moments && centred(value(v)) ? 1 : 0);
@@ -124,7 +109,7 @@ class Writer {
     return false;
   }
 
-  // ---- Expressions
+  // ---- Names
 
   bool in_array(ValueId v) const { return value(v).op == Op::load || kept(v); }
 
@@ -134,76 +119,8 @@ class Writer {
     return in_array(v) ? fmt::format("{}[j]", array_of(v)) : fmt::format("t{}", v);
   }
 
-  std::string number(double x, std::string_view lane) const {
-    if (std::isinf(x)) return fmt::format("{}<{}>()", x > 0 ? "highest" : "lowest", lane);
-    return fmt::format("{}({:.17g})", lane, x);
-  }
-
-  std::string params(LoopValue const& v) const {
-    std::string_view const lane = lane_name(v.type);
-    if (v.node < 0 || node(v).op != ir::OpKind::pointwise) return fmt::format("PointwiseParams<{}>()", lane);
-    std::string list;
-    bool any = false;
-    struct Parameter {
-      char const* name;
-      double otherwise;
-    };
-    for (Parameter p : {Parameter{"relu_lower_clip", 0},
-                        {"relu_upper_clip", INFINITY},
-                        {"relu_lower_clip_slope", 0},
-                        {"swish_beta", 1},
-                        {"elu_alpha", 1},
-                        {"softplus_beta", 1}}) {
-      auto const set = node(v).attrs.get_if<double>(p.name);
-      any = any || set;
-      list += (list.empty() ? "" : ", ") + number(set.value_or(p.otherwise), lane);
-    }
-    bool const clips = v.mode == PointwiseMode_t::RELU_FWD || v.mode == PointwiseMode_t::RELU_BWD;
-    return any || clips ? fmt::format("PointwiseParams<{}>{{{}}}", lane, list)
-                        : fmt::format("PointwiseParams<{}>()", lane);
-  }
-
-  std::string expression(ValueId id) const {
-    LoopValue const& v = value(id);
-    std::string_view const lane = lane_name(v.type);
-    switch (v.op) {
-      case Op::pointwise: {
-        std::string operands;
-        for (ValueId o : {v.a, v.b, v.c})
-          if (o != no_value) operands += name(o) + ", ";
-        return fmt::format("math::{}::call({}{})", functor_name(v.mode), operands, params(v));
-      }
-      case Op::cast:
-        return fmt::format("cast<{}>({})", lane, name(v.a));
-      case Op::round:
-        return fmt::format("round_to<{}>({})", storage_name(dtype(v.tensor)), name(v.a));
-      case Op::normalize:
-        return fmt::format("normalized({}, {}, r{})", name(v.a),
-                           centred(value(v.b)) ? fmt::format("mean{}", v.b) : "0.0", v.b);
-      case Op::mean:
-        return fmt::format("{}(mean{})", lane, v.a);
-      case Op::inverse:
-        return fmt::format("{}(r{})", lane, v.a);
-      case Op::reduce:
-        return finished(v,
-                        fmt::format("{}::take({}::start<{}>(), {})", fold_name(mode_of(v)),
-                                    fold_name(mode_of(v)), lane, name(v.a)),
-                        1);
-      case Op::load:
-      case Op::anchor:
-      case Op::moments:
-        break;
-    }
-    return "";
-  }
-
-  std::string finished(LoopValue const& v, std::string const& folded, int64_t count) const {
-    std::string_view const lane = lane_name(v.type);
-    if (mode_of(v) == ReductionMode_t::AVG)
-      return count == 0 ? folded : fmt::format("{} / {}({})", folded, lane, count);
-    if (mode_of(v) == ReductionMode_t::NORM2)
-      return fmt::format("math::Sqrt::call({}, PointwiseParams<{}>())", folded, lane);
-    return folded;
+  std::string expression(ValueId v) const {
+    return LoopValues::expression(v, [this](ValueId o) { return name(o); });
   }
 
   // ---- Addresses
@@ -247,38 +164,45 @@ class Writer {
     return 0;
   }
 
+  /// Passed by value: the argument is the element.
+  bool is_scalar(size_t access) const {
+    Access const& a = schedule_.accesses[access];
+    return a.kind == Access::Kind::load && host_scalar(graph_, partition_, a.tensor) != ir::no_tensor;
+  }
+
   std::string raw(size_t access) const {
-    return fmt::format("{}::Raw", storage_name(dtype(schedule_.accesses[access].tensor)));
+    return fmt::format("{}::Raw", storage(schedule_.accesses[access].tensor));
   }
 
   // ---- One chunk of elements
 
   void load(ValueId v) {
     size_t const a = access_of(Access::Kind::load, v);
-    std::string_view const storage = storage_name(dtype(value(v).tensor)), lane = lane_name(value(v).type);
+    std::string_view const type = storage(value(v).tensor), lane = lane_name(value(v).type);
     if (!kept(v)) line("{} l{}[{}];", lane, v, schedule_.run);
     std::string const at = fmt::format("p{} + o{}", a, a);
-    if (schedule_.accesses[a].vector) return line("load_run<{}>({}, {});", storage, array_of(v), at);
+    if (schedule_.accesses[a].vector) return line("load_run<{}>({}, {});", type, array_of(v), at);
     int64_t const stride = run_stride(a);
+    std::string const element = is_scalar(a)  ? fmt::format("p{}", a)
+                                : stride == 0 ? fmt::format("({})[0]", at)
+                                : stride == 1 ? fmt::format("({})[j]", at)
+                                              : fmt::format("({})[j * {}]", at, size(stride));
     line("#pragma unroll");
-    line("for (int j = 0; j < {}; ++j) {}[j] = {}::load<{}>(({})[{}]);", schedule_.run, array_of(v), storage,
-         lane, at,
-         stride == 0   ? "0"
-         : stride == 1 ? "j"
-                       : fmt::format("j * {}", size(stride)));
+    line("for (int j = 0; j < {}; ++j) {}[j] = {}::load<{}>({});", schedule_.run, array_of(v), type, lane,
+         element);
   }
 
   void store(size_t index) {
     LoopStore const& s = program_.stores[index];
     size_t const a = access_of(Access::Kind::store, static_cast<int32_t>(index));
-    std::string_view const storage = storage_name(dtype(s.tensor));
+    std::string_view const type = storage(s.tensor);
     std::string const from = in_array(s.value) ? array_of(s.value) : fmt::format("s{}", index);
     std::string const at = fmt::format("p{} + o{}", a, a);
-    if (schedule_.accesses[a].vector) return line("store_run<{}>({}, {});", storage, at, from);
+    if (schedule_.accesses[a].vector) return line("store_run<{}>({}, {});", type, at, from);
     int64_t const stride = run_stride(a);
     line("#pragma unroll");
     line("for (int j = 0; j < {}; ++j) ({})[{}] = {}::store({}[j]);", schedule_.run, at,
-         stride == 1 ? "j" : fmt::format("j * {}", size(stride)), storage, from);
+         stride == 1 ? "j" : fmt::format("j * {}", size(stride)), type, from);
   }
 
   /// Loads, computes, folds and stores what walk `n` does for the chunk whose offsets are known as o<access>.
@@ -300,7 +224,7 @@ class Writer {
     open(fmt::format("for (int j = 0; j < {}; ++j)", schedule_.run));
     for (ValueId v : needed) {
       if (value(v).op == Op::load || !computed(v)) continue;
-      if (value(v).op == Op::pointwise && value(v).mode == PointwiseMode_t::GEN_INDEX)
+      if (is_index(value(v)))
         index(v);
       else if (kept(v))
         line("{} = {};", name(v), expression(v));
@@ -362,9 +286,9 @@ class Writer {
       if (x.op == Op::moments) continue;
       if (x.op == Op::load) {
         size_t const a = access_of(Access::Kind::load, v);
-        line("{} const r{} = {}::load<{}>(p{}[b{}]);", lane_name(x.type), v, storage_name(dtype(x.tensor)),
-             lane_name(x.type), a, a);
-      } else if (x.op == Op::pointwise && x.mode == PointwiseMode_t::GEN_INDEX) {
+        line("{} const r{} = {}::load<{}>({});", lane_name(x.type), v, storage(x.tensor), lane_name(x.type),
+             is_scalar(a) ? fmt::format("p{}", a) : fmt::format("p{}[b{}]", a, a));
+      } else if (is_index(x)) {
         line("{} const r{} = static_cast<{}>(b{});", lane_name(x.type), v, lane_name(x.type),
              access_of(Access::Kind::index, v));
       } else {
@@ -418,9 +342,6 @@ class Writer {
   void begin(std::string const& entry, std::string const& bounds) {
     entry_ = entry;
     bounds_ = bounds;
-    text_.clear();
-    sizes_.clear();
-    indent_ = 1;
   }
 
   LoopKernel end(std::vector<std::string> const& arguments) {
@@ -430,28 +351,13 @@ class Writer {
     k.entry = entry_;
     k.source.name = entry_;
     k.source.arch = target_.arch;
+    k.sizes = take_sizes();
     k.source.text = fmt::format(
         "#include \"families/loop/fold.cuh\"\n\nusing namespace fusednn;\nusing namespace fusednn::loop;\n\n"
-        "using Index = {};\nstruct Sizes {{\n  long long v[{}];\n}};\n\n"
-        "extern \"C\" __global__ void __launch_bounds__({}) {}({}const __grid_constant__ Sizes s) {{\n{}}}\n",
-        schedule_.narrow ? "unsigned int" : "long long", std::max<size_t>(sizes_.size(), 1), bounds_, entry_,
-        list, text_);
-    k.sizes = sizes_;
-    if (k.sizes.empty()) k.sizes.push_back(0);
+        "{}\nextern \"C\" __global__ void __launch_bounds__({}) {}({}const __grid_constant__ Sizes s) "
+        "{{\n{}}}\n",
+        index_and_sizes(schedule_.narrow, k.sizes.size()), bounds_, entry_, list, take_text());
     return k;
-  }
-
-  std::string entry_name(std::string_view kind) const {
-    std::string name(kind);
-    std::string_view last;
-    for (LoopValue const& v : program_.values) {
-      std::string_view const part = v.op == Op::pointwise ? functor_name(v.mode)
-                                    : v.op == Op::reduce  ? fold_name(mode_of(v))
-                                    : v.op == Op::moments ? "Moments"
-                                                          : "";
-      if (!part.empty() && part != last && name.size() < 60) name += fmt::format("_{}", last = part);
-    }
-    return name;
   }
 
   LoopKernel write_main() {
@@ -471,9 +377,12 @@ class Writer {
     for (size_t a = 0; a < schedule_.accesses.size(); ++a) {
       Access const& x = schedule_.accesses[a];
       if (x.kind == Access::Kind::index) continue;
-      arguments.push_back(
-          fmt::format("{} {}* __restrict__ p{}", raw(a), x.kind == Access::Kind::load ? "const" : "", a));
-      operands.push_back({KernelOperand::Kind::tensor, x.tensor, 0});
+      operands.push_back(tensor_operand(graph_, partition_, x.tensor));
+      // A thread that has loaded all it needs before it stores may store in place.
+      char const* const apart = schedule_.mapping == Mapping::elements ? "" : " __restrict__";
+      arguments.push_back(is_scalar(a) ? fmt::format("{} const p{}", raw(a), a)
+                                       : fmt::format("{}{}*{} p{}", raw(a),
+                                                     x.kind == Access::Kind::load ? " const" : "", apart, a));
     }
     add_partials(arguments, operands);
     LoopKernel k = end(arguments);
@@ -586,7 +495,7 @@ class Writer {
       if (elementwise(s.value) || (!value(s.value).terminal && !per_row_store(s))) continue;
       if (schedule_.splits > 1) continue;
       size_t const a = access_of(Access::Kind::store, static_cast<int32_t>(i));
-      line("p{}[b{}] = {}::store({});", a, a, storage_name(dtype(s.tensor)), result(s.value));
+      line("p{}[b{}] = {}::store({});", a, a, storage(s.tensor), result(s.value));
     }
     if (schedule_.splits == 1) return;
     for (size_t v = 0; v < program_.values.size(); ++v)
@@ -597,7 +506,7 @@ class Writer {
   /// A reduction that is stored alone, with the rounding that may stand between.
   std::string result(ValueId v) const {
     if (value(v).op == Op::round && value(v).terminal)
-      return fmt::format("round_to<{}>({})", storage_name(dtype(value(v).tensor)), result(value(v).a));
+      return fmt::format("round_to<{}>({})", storage(value(v).tensor), result(value(v).a));
     return fmt::format("r{}", v);
   }
 
@@ -648,7 +557,7 @@ class Writer {
       LoopStore const& s = program_.stores[i];
       if (!value(s.value).terminal) continue;
       size_t const a = access_of(Access::Kind::store, static_cast<int32_t>(i));
-      line("p{}[b{} + j * {}] = {}::store({});", a, a, size(run_stride(a)), storage_name(dtype(s.tensor)),
+      line("p{}[b{} + j * {}] = {}::store({});", a, a, size(run_stride(a)), storage(s.tensor),
            result(s.value));
     }
     close();
@@ -681,9 +590,9 @@ class Writer {
       if (!value(s.value).terminal) continue;
       size_t const a = access_of(Access::Kind::store, static_cast<int32_t>(i));
       arguments.push_back(fmt::format("{}* __restrict__ p{}", raw(a), a));
-      operands.push_back({KernelOperand::Kind::tensor, s.tensor, 0});
+      operands.push_back({KernelOperand::Kind::tensor, s.tensor});
       line("p{}[{}] = {}::store({});", a, offset(schedule_.kept, a, 'x', schedule_.accesses[a].offset),
-           storage_name(dtype(s.tensor)), result(s.value));
+           storage(s.tensor), result(s.value));
     }
     close();
     add_partials(arguments, operands);
@@ -697,14 +606,14 @@ class Writer {
   }
 
   ir::OpGraph const& graph_;
+  passes::Partition const& partition_;
   LoopProgram const& program_;
   LoopTarget const& target_;
   LoopSchedule schedule_;
+  bool whole_rows_;         ///< every row is one element, and every value a row's
   std::vector<int> sweep_;  ///< by value: walks that must be over before it is known
   int sweeps_ = 1;
-  std::string entry_, bounds_, text_;
-  std::vector<int64_t> sizes_;
-  int indent_ = 1;
+  std::string entry_, bounds_;
   int64_t partial_bytes_ = 0;
 };
 
@@ -712,7 +621,9 @@ class Writer {
 
 bool has_loop_kernel(ir::OpGraph const&, LoopProgram const& program) {
   bool const rows =
-      std::find(program.row_axes.begin(), program.row_axes.end(), true) != program.row_axes.end();
+      std::find(program.row_axes.begin(), program.row_axes.end(), true) != program.row_axes.end() ||
+      std::any_of(program.values.begin(), program.values.end(),
+                  [](LoopValue const& v) { return v.op == Op::moments; });
   std::vector<bool> const* axes = nullptr;
   for (LoopValue const& v : program.values) {
     if (v.op == Op::anchor) return false;
@@ -723,9 +634,9 @@ bool has_loop_kernel(ir::OpGraph const&, LoopProgram const& program) {
   return true;
 }
 
-LoopKernels write_loop_kernels(ir::OpGraph const& graph, LoopProgram const& program,
-                               LoopTarget const& target) {
-  return Writer(graph, program, target).write();
+LoopKernels write_loop_kernels(ir::OpGraph const& graph, passes::Partition const& partition,
+                               LoopProgram const& program, LoopTarget const& target) {
+  return Writer(graph, partition, program, target).write();
 }
 
 }  // namespace fusednn::codegen

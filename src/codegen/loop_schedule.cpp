@@ -20,13 +20,15 @@ int64_t product(std::vector<Axis> const& axes) {
   return n;
 }
 
-std::vector<Access> accesses_of(ir::OpGraph const& graph, LoopProgram const& program) {
+std::vector<Access> accesses_of(ir::OpGraph const& graph, passes::Partition const& partition,
+                                LoopProgram const& program) {
   std::vector<Access> list;
   auto memory = [&](Access::Kind kind, int32_t id, ir::TensorId t, int64_t offset) {
-    ir::Tensor const& tensor = graph.tensor(t);
+    passes::Place const& place = partition.places[static_cast<size_t>(t)];
     // Workspace is aligned to more than any packet.
-    int64_t const alignment = tensor.is_virtual ? 16 : tensor.alignment;
-    list.push_back({kind, id, t, ir::storage_bits(tensor.dtype) / 8, offset, alignment});
+    int64_t const alignment =
+        place.kind == passes::Place::Kind::caller ? graph.tensor(place.base).alignment : 16;
+    list.push_back({kind, id, t, ir::storage_bits(graph.tensor(t).dtype) / 8, offset, alignment});
   };
   for (size_t v = 0; v < program.values.size(); ++v) {
     LoopValue const& value = program.values[v];
@@ -160,9 +162,10 @@ std::vector<bool> reduced_axes(LoopProgram const& program) {
   return program.row_axes;
 }
 
-LoopSchedule schedule_loop(ir::OpGraph const& graph, LoopProgram const& program, int multiprocessors) {
+LoopSchedule schedule_loop(ir::OpGraph const& graph, passes::Partition const& partition,
+                           LoopProgram const& program, int multiprocessors) {
   LoopSchedule s;
-  s.accesses = accesses_of(graph, program);
+  s.accesses = accesses_of(graph, partition, program);
   std::vector<bool> const reduced = reduced_axes(program);
   bool const reduces = std::any_of(program.values.begin(), program.values.end(), [](LoopValue const& v) {
     return v.op == Op::reduce || v.op == Op::moments;

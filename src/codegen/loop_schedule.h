@@ -15,7 +15,7 @@ struct Access {
   ir::TensorId tensor = ir::no_tensor;
   int bytes = 0;          ///< per element
   int64_t offset = 0;     ///< elements
-  int64_t alignment = 1;  ///< of the tensor's memory, bytes
+  int64_t alignment = 1;  ///< of the memory that `offset` counts from, bytes
   bool vector = false;    ///< read or written in packets along the run axis
 };
 
@@ -51,7 +51,8 @@ struct LoopSchedule {
   std::vector<Axis> const& run_axes() const { return mapping == Mapping::rows ? reduced : kept; }
 };
 
-LoopSchedule schedule_loop(ir::OpGraph const& graph, passes::LoopProgram const& program, int multiprocessors);
+LoopSchedule schedule_loop(ir::OpGraph const& graph, passes::Partition const& partition,
+                           passes::LoopProgram const& program, int multiprocessors);
 
 /// Whether any reduction is stored alone (and then all are).
 bool is_terminal(passes::LoopProgram const& program);

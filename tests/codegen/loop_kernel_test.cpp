@@ -27,7 +27,7 @@ std::vector<LoopKernel> kernels_of(Builder& b, std::string const& arch = "sm_90a
   for (passes::Region const& r : p.regions) {
     passes::LoopProgram const program = passes::loop_program(*graph, p, r, -1);
     EXPECT_TRUE(codegen::has_loop_kernel(*graph, program));
-    LoopKernels const k = codegen::write_loop_kernels(*graph, program, {arch, 132});
+    LoopKernels const k = codegen::write_loop_kernels(*graph, p, program, {arch, 132});
     all.insert(all.end(), k.kernels.begin(), k.kernels.end());
   }
   return all;
@@ -100,6 +100,42 @@ TEST(LoopKernel, PacketsWhereStridesAllowThem) {
   EXPECT_NE(text({64, 64}, {72, 1}).find("load_run<Bf16>"), std::string::npos);
   EXPECT_EQ(text({64, 64}, {65, 1}).find("load_run<Bf16>"), std::string::npos);
   EXPECT_EQ(text({64, 63}, {64, 1}).find("load_run<Bf16>"), std::string::npos);
+}
+
+TEST(LoopKernel, PacketsNeedTheAlignmentOfTheMemoryBeneathAView) {
+  for (int64_t alignment : {4, 16}) {
+    Builder b;
+    TensorId const x = b.input({64, 2, 64});
+    b.graph.tensor(x).alignment = alignment;
+    ir::AttrSet attrs;
+    attrs.set("slices", Dims{0, 64, 0, 1, 0, 64});
+    attrs.set("slice_strides", Dims{1, 1, 1});
+    b.output(b.exp(b.node(OpKind::slice, {x}, attrs)));
+    std::string const text = kernels_of(b)[0].source.text;
+    EXPECT_EQ(text.find("load_run<Float>") != std::string::npos, alignment == 16) << text;
+  }
+}
+
+TEST(LoopKernel, ScalarsOfTheHostAreArguments) {
+  Builder b;
+  TensorId const x = b.input({64, 64}), s = b.input({1, 1}), c = b.input({1, 1});
+  b.graph.tensor(s).pass_by_value = true;
+  set_type(b, s, DataType_t::HALF);
+  b.graph.tensor(c).value = graph::Scalar_value(3.0f);
+  b.output(b.add(b.binary(PointwiseMode_t::MUL, x, s), c));
+  auto const k = kernels_of(b);
+  ASSERT_EQ(k.size(), 1u);
+  using Kind = codegen::KernelOperand::Kind;
+  ASSERT_EQ(k[0].operands.size(), 4u);
+  EXPECT_EQ(k[0].operands[1].kind, Kind::scalar);
+  EXPECT_EQ(k[0].operands[1].tensor, s);
+  EXPECT_EQ(k[0].operands[1].bytes, 2);
+  EXPECT_EQ(k[0].operands[2].kind, Kind::scalar);
+  EXPECT_EQ(k[0].operands[2].bytes, 4);
+  EXPECT_EQ(k[0].operands[3].kind, Kind::tensor);
+  EXPECT_NE(k[0].source.text.find("Half::Raw const p1, Float::Raw const p2, "), std::string::npos)
+      << k[0].source.text;
+  EXPECT_NE(k[0].source.text.find("Half::load<float>(p1)"), std::string::npos) << k[0].source.text;
 }
 
 TEST(LoopKernel, AFullReductionIsSplitAndJoined) {

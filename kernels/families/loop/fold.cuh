@@ -100,13 +100,13 @@ struct FoldAbsMax {
 struct FoldAbsAdd : FoldAdd {
   template <class T>
   FUSEDNN_DEVICE static T take(T a, T x) {
-    return a + math::Abs::call(x, PointwiseParams<T>());
+    return math::plus(a, math::Abs::call(x, PointwiseParams<T>()));
   }
 };
 struct FoldSquareAdd : FoldAdd {
   template <class T>
   FUSEDNN_DEVICE static T take(T a, T x) {
-    return a + x * x;
+    return math::plus(a, math::times(x, x));
   }
 };
 
@@ -119,13 +119,14 @@ FUSEDNN_DEVICE T join_threads(T x, double* shared) {
     x = Fold::join(x, __shfl_xor_sync(0xffffffffu, x, step));
   if constexpr (kThreads > 32) {
     constexpr int kWarps = kThreads / 32;
+    int const first = threadIdx.x / kThreads * kWarps;
     T* slots = reinterpret_cast<T*>(shared);
     __syncthreads();
     if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = x;
     __syncthreads();
-    x = slots[0];
+    x = slots[first];
 #pragma unroll
-    for (int i = 1; i < kWarps; ++i) x = Fold::join(x, slots[i]);
+    for (int i = 1; i < kWarps; ++i) x = Fold::join(x, slots[first + i]);
   }
   return x;
 }

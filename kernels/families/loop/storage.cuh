@@ -189,6 +189,9 @@ FUSEDNN_DEVICE To cast(From x) {
     return static_cast<To>(x);
 }
 
+/// Without the fraction; wraps.
+FUSEDNN_DEVICE i32 truncated(double x) { return static_cast<i32>(static_cast<i64>(x)); }
+
 template <int kBytes>
 struct Packet;
 template <>
