@@ -23,10 +23,11 @@ class KernelText {
 
   /// A number that is an argument of the kernel, so that one text serves many shapes: the expression that
   /// reads it.
-  std::string size(int64_t n) {
+  std::string wide_size(int64_t n) {
     sizes_.push_back(n);
-    return fmt::format("Index(s.v[{}])", sizes_.size() - 1);
+    return fmt::format("s.v[{}]", sizes_.size() - 1);
   }
+  std::string size(int64_t n) { return fmt::format("Index({})", wide_size(n)); }
 
   void indent(int levels) { indent_ = levels; }
   std::string take_text() { return std::exchange(text_, {}); }

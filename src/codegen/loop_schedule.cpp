@@ -1,5 +1,6 @@
 #include "codegen/loop_schedule.h"
 
+#include "codegen/loop_values.h"
 #include "ir/layout.h"
 
 #include <algorithm>
@@ -44,9 +45,8 @@ std::vector<Access> accesses_of(ir::OpGraph const& graph, passes::Partition cons
 int64_t stride_of(ir::OpGraph const& graph, LoopProgram const& program, Access const& a, size_t axis) {
   if (a.kind == Access::Kind::load) return program.values[static_cast<size_t>(a.id)].strides[axis];
   if (a.kind == Access::Kind::store) return program.stores[static_cast<size_t>(a.id)].strides[axis];
-  int const node = program.values[static_cast<size_t>(a.id)].node;
-  auto const chosen = graph.nodes()[static_cast<size_t>(node)].attrs.get<int64_t>("axis");
-  return static_cast<size_t>(chosen) == axis ? 1 : 0;
+  int const chosen = LoopValues(graph, program).index_axis(program.values[static_cast<size_t>(a.id)]);
+  return static_cast<int>(axis) == chosen ? 1 : 0;
 }
 
 /// Larger strides of the access that moves most data go outside; axes that are one walk for every access

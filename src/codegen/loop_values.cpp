@@ -25,6 +25,12 @@ std::string number(double x, std::string_view lane) {
 
 std::string_view LoopValues::storage(ir::TensorId t) const { return storage_name(graph_.tensor(t).dtype); }
 
+int LoopValues::index_axis(LoopValue const& v) const {
+  int64_t const axis = node(v).attrs.get<int64_t>("axis");
+  ir::Dims const& dims = graph_.tensor(node(v).outputs[0]).dims;
+  return dims[static_cast<size_t>(axis)] == 1 ? -1 : static_cast<int>(axis);
+}
+
 std::string LoopValues::params(LoopValue const& v, std::string_view lane) const {
   if (v.node < 0 || node(v).op != ir::OpKind::pointwise) return fmt::format("PointwiseParams<{}>()", lane);
   std::string list;

@@ -32,6 +32,9 @@ class LoopValues {
     return v.op == passes::LoopValue::Op::pointwise && v.mode == PointwiseMode_t::GEN_INDEX;
   }
 
+  /// The axis of the space whose coordinate an index is; -1 where its tensor has one element along it.
+  int index_axis(passes::LoopValue const& v) const;
+
   /// Of a value that is neither loaded nor the anchor's nor an index.
   std::string expression(passes::ValueId v, Name const& name) const;
   /// The reduction's result, of the fold of `count` elements.
