@@ -1,6 +1,7 @@
 #include "plan/engine_list.h"
 
 #include "engines/cpu/engines.h"
+#include "engines/cuda/engines.h"
 
 namespace fusednn::plan {
 
@@ -9,8 +10,11 @@ std::span<engine::Engine const* const> engines_for(Device device) {
       &engines::cpu::fused_engine(),
       &engines::cpu::reference_engine(),
   };
+  static engine::Engine const* const cuda[] = {
+      &engines::cuda::loop_engine(),
+  };
   if (device == Device::CPU) return cpu;
-  return {};
+  return cuda;
 }
 
 }  // namespace fusednn::plan
