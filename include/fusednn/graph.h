@@ -176,8 +176,8 @@ class FUSEDNN_EXPORT Graph {
   error_t prepare_variant_pack_template();
   std::vector<int64_t> get_variant_pack_uids_sorted() const;
   error_t warmup(handle_t);
-  /// Executes the plan at `index` (-1: the chosen one) and the reference on the caller's host-readable tensors and
-  /// compares every output element with its own bound. Outputs are written.
+  /// Executes the plan at `index` (-1: the chosen one) and, on the host, the reference on the caller's tensors, and
+  /// compares every output element with its own bound. Outputs are written. Waits for the handle's stream.
   error_t check_ext(handle_t, std::unordered_map<int64_t, void*>&, void* workspace, Check_report&,
                     int64_t index = -1) const;
 

@@ -18,6 +18,9 @@ FUSEDNN_EXPORT error_t create_checked(handle_t* handle, Device device, int ordin
 inline error_t create(handle_t* handle, Device device = Device::AUTO, int ordinal = 0) {
   return detail::create_checked(handle, device, ordinal, FUSEDNN_VERSION);
 }
+/// Creates a handle for a GPU architecture without a device, as "sm_90a", "sm_90" or "90": plans are made for it and
+/// their kernels compiled into the cache, for a machine that has one. It executes nothing and has no memory.
+FUSEDNN_EXPORT error_t create_for_arch_ext(handle_t* handle, std::string const& arch);
 /// Destroys a handle; null is allowed.
 FUSEDNN_EXPORT error_t destroy(handle_t handle);
 /// Sets the stream (a CUstream; ignored by the CPU, which runs in the calling thread).

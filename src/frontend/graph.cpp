@@ -187,6 +187,8 @@ base::Result<plan::Plan const*> Graph::Impl::runnable(handle_t handle, int64_t i
   base::Result<plan::Candidate const*> c = plans->built(index);
   if (!c) return c.errors();
   plan::Plan const& plan = *(*c)->plan;
+  if (!plan.target().has_device())
+    return make_error(Rule::execute_device, {}, fmt::format("plan for {}, an architecture without a device", plan.target().name()));
   if (plan.target().device != handle->target.device || plan.target().ordinal != handle->target.ordinal)
     return make_error(Rule::execute_device, {},
                       fmt::format("plan for {}, handle of {}", plan.target().name(), handle->target.name()));

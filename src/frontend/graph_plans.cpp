@@ -1,8 +1,12 @@
 #include "base/enum_names.h"
 #include "frontend/errors.h"
 #include "frontend/graph_impl.h"
+#include "frontend/handle.h"
+#include "ir/layout.h"
 #include "ops/reference.h"
 #include "plan/engine_list.h"
+
+#include <fusednn/memory.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -156,13 +160,33 @@ error_t Graph::check_ext(handle_t handle, std::unordered_map<int64_t, void*>& pa
   for (plan::Slot const& s : impl_->slots)
     if (!s.optional && !pack.count(s.uid)) return execute_plan_at_index(handle, pack, workspace, index);
   ir::OpGraph const& graph = *impl_->plans->graph();
-  auto memory = [&](ir::TensorId id) -> void* {
+  auto bound = [&](ir::TensorId id) -> void* {
     auto at = pack.find(*graph.tensor(id).uid);
     return at == pack.end() ? nullptr : at->second;
   };
+  // What lies in device memory is compared in copies.
+  std::vector<std::vector<std::byte>> copies(graph.tensors().size());
+  auto fetch = [&](std::vector<ir::TensorId> const& tensors) -> error_t {
+    if (!handle->context) return {};
+    for (ir::TensorId id : tensors) {
+      ir::Tensor const& t = graph.tensor(id);
+      void const* const from = t.pass_by_value ? nullptr : bound(id);
+      if (!from) continue;
+      std::vector<std::byte>& copy = copies[static_cast<size_t>(id)];
+      copy.resize(static_cast<size_t>(*ir::storage_bytes(t.dtype, *ir::span_elements(t.dims, t.strides))));
+      if (error_t e = copy_ext(handle, copy.data(), from, copy.size()); e.is_bad()) return e;
+    }
+    return synchronize_ext(handle);
+  };
+  auto memory = [&](ir::TensorId id) -> void* {
+    std::vector<std::byte>& copy = copies[static_cast<size_t>(id)];
+    return copy.empty() ? bound(id) : copy.data();
+  };
   // The reference reads the inputs first: an output may share memory with an input.
+  if (error_t e = fetch(graph.inputs()); e.is_bad()) return e;
   std::vector<ops::RefOutput> const reference = ops::run_reference(graph, memory);
   if (error_t e = execute_plan_at_index(handle, pack, workspace, index); e.is_bad()) return e;
+  if (error_t e = fetch(graph.outputs()); e.is_bad()) return e;
   report = {};
   for (ops::RefOutput const& out : reference) {
     ops::Comparison const c = ops::compare(graph.tensor(out.tensor), out.values, memory(out.tensor));

@@ -62,6 +62,15 @@ error_t create_checked(handle_t* handle, Device device, int ordinal, int header_
 
 }  // namespace detail
 
+error_t create_for_arch_ext(handle_t* handle, std::string const& arch) {
+  if (!handle) return to_public(base::make_error(base::Rule::plan_handle, {}, "create_for_arch_ext() was given no place for it"));
+  *handle = nullptr;
+  base::Result<target::Gpu> gpu = target::gpu_for_arch(arch);
+  if (!gpu) return to_public(gpu.errors());
+  *handle = new handle_impl{target::cuda_target(std::move(*gpu))};
+  return {};
+}
+
 namespace {
 
 error_t on_handle(handle_t handle, auto&& action) {
@@ -103,6 +112,7 @@ std::string describe_device_ext(handle_t handle) {
     if (auto info = cuda::device_info(handle->target.ordinal))
       return fmt::format("{}, {}, {} multiprocessors, kernels for {}", handle->target.name(), info->name,
                          info->multiprocessors, handle->target.gpu->arch);
+  if (!handle->target.has_device()) return fmt::format("{}, without a device", handle->target.name());
   return fmt::format("{}, {} threads", handle->target.name(), handle->target.threads);
 }
 

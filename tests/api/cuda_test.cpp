@@ -28,6 +28,19 @@ TEST_F(Cuda_handle, StandsForADevice) {
   EXPECT_EQ(fe::describe_device_ext(handle), "cuda:0, Fake GPU, 132 multiprocessors, kernels for sm_90a");
 }
 
+TEST_F(Cuda_handle, MayStandForAnArchitectureAlone) {
+  ASSERT_TRUE(fe::create_for_arch_ext(&handle, "sm_90a").is_good());
+  EXPECT_EQ(fe::describe_device_ext(handle), "sm_90a, without a device");
+  void* memory = nullptr;
+  fe::error_t const e = fe::allocate_ext(handle, 20, &memory);
+  EXPECT_EQ(e.get_code(), fe::error_code_t::HANDLE_ERROR);
+  EXPECT_THAT(e.get_message(), HasSubstr("without a device"));
+  fe::handle_t other = nullptr;
+  EXPECT_THAT(fe::create_for_arch_ext(&other, "sm_12").get_message(), HasSubstr("'sm_12', there are sm_80"));
+  EXPECT_EQ(other, nullptr);
+  EXPECT_TRUE(fe::create_for_arch_ext(nullptr, "sm_90a").is_bad());
+}
+
 TEST_F(Cuda_handle, IsWhatAutoGives) {
   ASSERT_TRUE(create(fe::Device::AUTO).is_good());
   EXPECT_THAT(fe::describe_device_ext(handle), HasSubstr("cuda:0"));

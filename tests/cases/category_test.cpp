@@ -139,7 +139,7 @@ std::vector<Case> const malformed = {
 /// Builds the graph under a mask of engines and returns what went wrong.
 error_t build_with(Graph& g, bool bar_engines) {
   handle_t handle = nullptr;
-  if (error_t e = create(&handle, Device::CPU); e.is_bad()) return e;
+  if (error_t e = create_handle(&handle); e.is_bad()) return e;
   error_t e = g.build_operation_graph(handle);
   if (e.is_good()) e = g.create_execution_plans({HeurMode_t::A});
   if (e.is_good()) {

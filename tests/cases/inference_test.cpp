@@ -97,7 +97,7 @@ TEST(Validate, AFailedGraphStaysFailedUntilItIsChanged) {
   auto a = input(g, "a", {1, 2, 3}), b = input(g, "b", {1, 4, 5});
   auto c = output(g.matmul(a, b, Matmul_attributes().set_name("mm")), "c");
   handle_t handle = nullptr;
-  ASSERT_TRUE(create(&handle, Device::CPU).is_good());
+  ASSERT_TRUE(create_handle(&handle).is_good());
   std::string const first = g.validate().get_message();
   EXPECT_NE(first.find("matmul_inner_dim"), std::string::npos) << first;
   EXPECT_EQ(g.build(handle, {HeurMode_t::A}).get_message(), first);
@@ -119,7 +119,7 @@ error_t plan_for(Dims const& dims, std::vector<int64_t>& workspaces) {
   auto x = input(g, "x", dims);
   auto y = output(g.pointwise(x, Pointwise_attributes().set_mode(PointwiseMode_t::EXP)), "y");
   handle_t handle = nullptr;
-  if (error_t e = create(&handle, Device::CPU); e.is_bad()) return e;
+  if (error_t e = create_handle(&handle); e.is_bad()) return e;
   error_t e = g.build(handle, {HeurMode_t::A}, BuildPlanPolicy_t::ALL);
   for (int64_t i = 0; i < g.get_execution_plan_count(); ++i)
     workspaces.push_back(g.get_workspace_size_plan_at_index(i));

@@ -93,12 +93,13 @@ Values default_values(graph::Tensor_attributes const& tensor, uint64_t seed) {
 
 }  // namespace
 
-TensorBuffer::TensorBuffer(graph::Tensor_attributes const& tensor)
+TensorBuffer::TensorBuffer(handle_t handle, graph::Tensor_attributes const& tensor)
     : dtype_(tensor.get_data_type()),
       dims_(tensor.get_dim()),
       strides_(tensor.get_stride()),
       element_size_(size_of(dtype_)),
-      memory_(span_bytes(dims_, strides_, dtype_)) {}
+      memory_(handle, span_bytes(dims_, strides_, dtype_),
+              std::max(element_size_, static_cast<size_t>(tensor.get_alignment()))) {}
 
 template <class F>
 void TensorBuffer::for_each_offset(F&& f) const {
@@ -116,11 +117,12 @@ void TensorBuffer::for_each_offset(F&& f) const {
 
 void TensorBuffer::set(Values const& values) {
   ASSERT_EQ(values.size(), volume(dims_));
-  memory_.fill(GuardedBuffer::poison);
+  memory_.host().fill(GuardedBuffer::poison);
   size_t next = 0;
   visit_storage_type(dtype_, [&](auto type) {
     using T = typename decltype(type)::type;
-    for_each_offset([&](size_t at) { static_cast<T*>(memory_.data())[at] = round_to<T>(values[next++]); });
+    for_each_offset(
+        [&](size_t at) { static_cast<T*>(memory_.host().data())[at] = round_to<T>(values[next++]); });
   });
 }
 
@@ -129,7 +131,7 @@ Values TensorBuffer::values() {
   visit_storage_type(dtype_, [&](auto type) {
     using T = typename decltype(type)::type;
     for_each_offset(
-        [&](size_t at) { values.push_back(value_as<double>(static_cast<T*>(memory_.data())[at])); });
+        [&](size_t at) { values.push_back(value_as<double>(static_cast<T*>(memory_.host().data())[at])); });
   });
   return values;
 }
@@ -137,37 +139,46 @@ Values TensorBuffer::values() {
 std::vector<std::byte> TensorBuffer::element_bytes() {
   std::vector<std::byte> bytes;
   for_each_offset([&](size_t at) {
-    auto const first = memory_.bytes().begin() + static_cast<std::ptrdiff_t>(at * element_size_);
+    auto const first = memory_.host().bytes().begin() + static_cast<std::ptrdiff_t>(at * element_size_);
     bytes.insert(bytes.end(), first, first + static_cast<std::ptrdiff_t>(element_size_));
   });
   return bytes;
 }
 
 bool TensorBuffer::gaps_intact() {
-  std::vector<bool> element(memory_.size() / element_size_);
+  std::vector<bool> element(memory_.host().size() / element_size_);
   for_each_offset([&](size_t at) { element[at] = true; });
   for (size_t at = 0; at < element.size(); ++at)
     for (size_t b = 0; b < element_size_ && !element[at]; ++b)
-      if (memory_.bytes()[at * element_size_ + b] != GuardedBuffer::poison) return false;
-  return memory_.front_intact();
+      if (memory_.host().bytes()[at * element_size_ + b] != GuardedBuffer::poison) return false;
+  return memory_.surroundings_intact();
 }
 
 GraphRun::GraphRun(Graph& graph) : graph_(graph) {
-  error_t e = create(&handle_, Device::CPU);
+  error_t e = create_handle(&handle_);
   EXPECT_TRUE(e.is_good()) << e.get_message();
   e = graph_.build(handle_, {HeurMode_t::A}, BuildPlanPolicy_t::ALL);
   EXPECT_TRUE(e.is_good()) << e.get_message();
   built_ = e.is_good();
   if (!built_) return;
+  for (int64_t plan = 0; plan < graph_.get_execution_plan_count(); ++plan) {
+    graph::Plan_info info;
+    EXPECT_TRUE(graph_.get_plan_info_ext(plan, info).is_good());
+    EXPECT_TRUE(info.built) << info.name << ": " << info.barred;
+  }
   uint64_t seed = 1;
   for (TensorPtr const& t : graph_.inputs_ext()) {
     if (t->get_pass_by_value()) continue;
-    inputs_.emplace(t, TensorBuffer(*t)).first->second.set(default_values(*t, seed++));
+    inputs_.emplace(t, TensorBuffer(handle_, *t)).first->second.set(default_values(*t, seed++));
   }
-  for (TensorPtr const& t : graph_.outputs_ext()) outputs_.emplace(t, TensorBuffer(*t));
+  for (TensorPtr const& t : graph_.outputs_ext()) outputs_.emplace(t, TensorBuffer(handle_, *t));
 }
 
-GraphRun::~GraphRun() { EXPECT_TRUE(destroy(handle_).is_good()); }
+GraphRun::~GraphRun() {
+  inputs_.clear();
+  outputs_.clear();
+  EXPECT_TRUE(destroy(handle_).is_good());
+}
 
 GraphRun& GraphRun::set(TensorPtr const& tensor, Values const& values) {
   if (!built_) return *this;
@@ -181,7 +192,7 @@ GraphRun& GraphRun::set(TensorPtr const& tensor, Values const& values) {
 
 std::vector<PlanOutcome> GraphRun::run(Judgement judgement) {
   std::vector<PlanOutcome> outcomes;
-  if (!built_) return outcomes;
+  if (!built_ || !can_execute()) return outcomes;
   int64_t const count = graph_.get_execution_plan_count();
   EXPECT_GT(count, 0);
   for (int64_t plan = 0; plan < count; ++plan) {
@@ -199,38 +210,44 @@ void GraphRun::judge(int64_t plan, Judgement const& judgement, PlanOutcome& outc
   std::unordered_map<int64_t, void*> pack;
   std::map<TensorPtr, std::vector<std::byte>> before;
   for (auto& [tensor, buffer] : inputs_) {
-    pack[tensor->get_uid()] = buffer.memory().data();
-    before[tensor] = buffer.memory().copy();
+    pack[tensor->get_uid()] = buffer.memory().give();
+    before[tensor] = buffer.memory().host().copy();
   }
   for (auto& [tensor, buffer] : outputs_) {
-    pack[tensor->get_uid()] = buffer.memory().data();
-    buffer.memory().fill(GuardedBuffer::poison);
+    buffer.memory().host().fill(GuardedBuffer::poison);
+    pack[tensor->get_uid()] = buffer.memory().give();
   }
   int64_t workspace_bytes = 0;
   error_t e = graph_.get_workspace_size_plan_at_index(plan, workspace_bytes);
   ASSERT_TRUE(e.is_good()) << e.get_message();
-  GuardedBuffer workspace(static_cast<size_t>(workspace_bytes));
-  e = graph_.check_ext(handle_, pack, workspace.data(), outcome.report, plan);
+  PlanBuffer workspace(handle_, static_cast<size_t>(workspace_bytes), 1);
+  e = graph_.check_ext(handle_, pack, workspace.give(), outcome.report, plan);
   ASSERT_TRUE(e.is_good()) << e.get_message();
   EXPECT_TRUE(outcome.report.matches) << outcome.report.message;
   EXPECT_LE(outcome.report.worst_error_over_bound, judgement.largest_error_over_bound);
   EXPECT_LE(outcome.report.undetermined, judgement.most_undetermined);
-  EXPECT_TRUE(workspace.front_intact()) << "bytes before the workspace were written";
-  for (auto& [tensor, buffer] : inputs_)
-    EXPECT_TRUE(buffer.memory().copy() == before[tensor] && buffer.memory().front_intact())
+  workspace.take();
+  EXPECT_TRUE(workspace.surroundings_intact()) << "bytes around the workspace were written";
+  for (auto& [tensor, buffer] : inputs_) {
+    buffer.memory().take();
+    EXPECT_TRUE(buffer.memory().host().copy() == before[tensor] && buffer.memory().surroundings_intact())
         << "input '" << tensor->get_name() << "' was written";
+  }
   for (auto& [tensor, buffer] : outputs_) {
+    buffer.memory().take();
     EXPECT_TRUE(buffer.gaps_intact()) << "bytes outside output '" << tensor->get_name() << "' were written";
     outcome.values[tensor] = buffer.values();
     outcome.bytes[tensor] = buffer.element_bytes();
   }
   // A second run, over what the first one left, must give the same bits.
-  workspace.fill(std::byte{0});
-  e = graph_.execute_plan_at_index(handle_, pack, workspace.data(), plan);
+  workspace.host().fill(std::byte{0});
+  e = graph_.execute_plan_at_index(handle_, pack, workspace.give(), plan);
   ASSERT_TRUE(e.is_good()) << e.get_message();
-  for (auto& [tensor, buffer] : outputs_)
+  for (auto& [tensor, buffer] : outputs_) {
+    buffer.memory().take();
     EXPECT_TRUE(buffer.element_bytes() == outcome.bytes[tensor])
         << "output '" << tensor->get_name() << "' depends on what buffers held before";
+  }
 }
 
 void expect_near(Values const& found, Values const& expected, double relative, double absolute) {

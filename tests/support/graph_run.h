@@ -1,6 +1,6 @@
 #pragma once
 
-#include "support/guarded_buffer.h"
+#include "support/plan_buffer.h"
 
 #include <fusednn.h>
 
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-// Runs a graph of the public API on every plan it has, under conditions that bring faults to light: outputs
-// and workspace hold NaN before, every buffer ends at an inaccessible page, gaps between elements are
-// watched, inputs must come back unchanged, and each output element is compared with the reference within its
-// own bound.
+// Runs a graph of the public API on every plan it has on the test device, under conditions that bring faults
+// to light: outputs and workspace hold NaN before, what lies around every buffer is watched (on the CPU the
+// page behind it is inaccessible), gaps between elements are watched, inputs must come back unchanged, and
+// each output element is compared with the reference within its own bound.
 
 namespace fusednn::testing {
 
@@ -49,16 +49,16 @@ size_t volume(Dims const& dims);
 /// One tensor's memory.
 class TensorBuffer {
  public:
-  explicit TensorBuffer(graph::Tensor_attributes const& tensor);
+  TensorBuffer(handle_t handle, graph::Tensor_attributes const& tensor);
   /// Stores values, rounded to the tensor's type; bytes between elements keep the poison.
   void set(Values const& values);
   Values values();
   /// The elements' bytes, without what lies between them.
   std::vector<std::byte> element_bytes();
-  /// Whether all bytes that belong to no element still hold the poison, and the bytes before the memory are
+  /// Whether all bytes that belong to no element still hold the poison, and the bytes around the memory are
   /// intact.
   bool gaps_intact();
-  GuardedBuffer& memory() { return memory_; }
+  PlanBuffer& memory() { return memory_; }
 
  private:
   template <class F>
@@ -67,7 +67,7 @@ class TensorBuffer {
   DataType_t dtype_;
   Dims dims_, strides_;
   size_t element_size_;
-  GuardedBuffer memory_;
+  PlanBuffer memory_;
 };
 
 /// What one plan wrote.
@@ -100,7 +100,8 @@ class GraphRun {
   /// and 1.
   GraphRun& set(TensorPtr const& tensor, Values const& values);
 
-  /// Runs every plan and judges its outputs. Empty where the graph could not be built.
+  /// Runs every plan and judges its outputs. Empty where the graph could not be built or plans cannot be
+  /// executed.
   std::vector<PlanOutcome> run(Judgement judgement = {});
 
   graph::Graph& graph() { return graph_; }
