@@ -12,6 +12,7 @@ std::span<engine::Engine const* const> engines_for(Device device) {
   };
   static engine::Engine const* const cuda[] = {
       &engines::cuda::loop_engine(),
+      &engines::cuda::generic_engine(),
   };
   if (device == Device::CPU) return cpu;
   return cuda;
