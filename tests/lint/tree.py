@@ -100,8 +100,9 @@ def check_room_include(root, source, target):
     if other not in LEVELS:
         return f'"{target}" lies in no known room'
     if other == room:
-        family, others = relative.parts[2:3], Path(target).parts[2:3]
-        if room == "engines/cuda" and family != others:
+        # engines/cuda/<family>/<file>; files beside the families are shared by them.
+        family, others = relative.parts[2:-1], Path(target).parts[2:-1]
+        if room == "engines/cuda" and others and family != others:
             return f'"{target}": the families of CUDA engines do not include one another'
         return None
     if LEVELS[other] >= LEVELS[room]:
