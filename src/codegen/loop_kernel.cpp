@@ -72,9 +72,14 @@ class Writer : LoopValues, KernelText {
       int const last = elementwise(static_cast<ValueId>(v)) ? sweep_[v] + 1 : sweep_[v];
       sweeps_ = std::max(sweeps_, last);
     }
+    home_.assign(sweep_.size(), sweeps_);
+    for (int n = 0; n < sweeps_; ++n)
+      for (ValueId v : needed_in(n)) home_[static_cast<size_t>(v)] = std::min(home(v), n);
   }
 
   int sweep(ValueId v) const { return sweep_[static_cast<size_t>(v)]; }
+  /// The walk that computes a value that later ones keep: the first that needs it.
+  int home(ValueId v) const { return home_[static_cast<size_t>(v)]; }
   /// Walk in which the fold of a reduction takes its elements; the first of two for centred moments.
   int fold_sweep(ValueId v) const {
     return sweep(v) - 1 - (value(v).op == Op::moments && centred(value(v)) ? 1 : 0);
@@ -84,7 +89,7 @@ class Writer : LoopValues, KernelText {
   /// kept).
   void need(ValueId v, int n, std::set<ValueId>& needed) const {
     if (v == no_value || !elementwise(v) || !needed.insert(v).second) return;
-    if (schedule_.resident > 0 && sweep(v) < n) return;
+    if (schedule_.resident > 0 && home(v) < n) return;
     for (ValueId o : {value(v).a, value(v).b, value(v).c}) need(o, n, needed);
   }
 
@@ -104,7 +109,7 @@ class Writer : LoopValues, KernelText {
   /// Kept in registers from its own walk to a later one.
   bool kept(ValueId v) const {
     if (schedule_.resident == 0 || !elementwise(v)) return false;
-    for (int n = sweep(v) + 1; n < sweeps_; ++n)
+    for (int n = home(v) + 1; n < sweeps_; ++n)
       if (needed_in(n).count(v)) return true;
     return false;
   }
@@ -208,7 +213,7 @@ class Writer : LoopValues, KernelText {
   /// Loads, computes, folds and stores what walk `n` does for the chunk whose offsets are known as o<access>.
   void chunk(int n) {
     std::set<ValueId> const needed = needed_in(n);
-    auto computed = [&](ValueId v) { return schedule_.resident == 0 || sweep(v) == n; };
+    auto computed = [&](ValueId v) { return schedule_.resident == 0 || home(v) == n; };
     for (ValueId v : needed)
       if (value(v).op == Op::load && computed(v)) load(v);
     std::vector<size_t> stores;
@@ -612,6 +617,7 @@ class Writer : LoopValues, KernelText {
   LoopSchedule schedule_;
   bool whole_rows_;         ///< every row is one element, and every value a row's
   std::vector<int> sweep_;  ///< by value: walks that must be over before it is known
+  std::vector<int> home_;   ///< by value
   int sweeps_ = 1;
   std::string entry_, bounds_;
   int64_t partial_bytes_ = 0;

@@ -73,6 +73,13 @@ TEST(LoopKernel, ASoftmaxRowStaysInRegisters) {
   EXPECT_EQ(k[0].operands.size(), 2u);
 }
 
+TEST(LoopKernel, WhatOnlyTheLastWalkReadsIsLoadedThere) {
+  Builder b = layer_norm(64, 4096, DataType_t::BFLOAT16);
+  std::string const text = kernels_of(b)[0].source.text;
+  for (char const* scale_and_bias : {"load_run<Float>(l", "float l"})
+    EXPECT_NE(text.find(scale_and_bias, text.find("rsqrt")), std::string::npos) << text;
+}
+
 TEST(LoopKernel, ALongRowIsReadAgain) {
   Builder b = softmax(4, 1 << 20, DataType_t::FLOAT);
   auto const k = kernels_of(b);
