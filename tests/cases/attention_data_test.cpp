@@ -100,6 +100,8 @@ TEST(RowsThatSeeNothing, AreZeroInEveryFormOfMask) {
       first.set(additive.q, qv).set(additive.k, kv).set(additive.v, vv);
       second.set(q, qv).set(k, kv).set(v, vv);
       std::vector<PlanOutcome> const a = first.run(), b = second.run();
+      if (!can_execute()) continue;
+      ASSERT_FALSE(a.empty() || b.empty());
       for (auto const* plan : {&a.front(), &a.back()})
         for (size_t head = 0; head < 2; ++head)
           for (size_t i = all ? 0 : 5; i < 6; ++i) {
