@@ -19,10 +19,6 @@ constexpr int64_t query_tile = 32;  // kQueryTile
 
 int64_t value_tile(DataType_t compute) { return compute == DataType_t::DOUBLE ? 64 : 128; }  // kValueTile
 
-ir::Node const& anchor_of(ir::OpGraph const& graph, passes::LoopProgram const& program) {
-  return graph.nodes()[static_cast<size_t>(program.anchor)];
-}
-
 class Writer {
  public:
   Writer(ir::OpGraph const& graph, passes::Partition const& partition, passes::LoopProgram const& program,
@@ -45,22 +41,9 @@ class Writer {
     int64_t const tiles = q_[0] * q_[1] * row_tiles * value_tiles;
     if (tiles == 0) return {};
     fit_indices();
-    std::string const body = write_body(tiles, row_tiles, value_tiles);
-
-    LoopKernel kernel;
-    kernel.entry = LoopValues(graph_, program_).entry_name("generic_attention");
-    kernel.operands = parameters_.operands();
-    kernel.sizes = text_.take_sizes();
-    kernel.grid_x = static_cast<uint32_t>(std::min<int64_t>(tiles, INT32_MAX));
-    kernel.block_x = 256;
-    kernel.source.name = kernel.entry;
-    kernel.source.arch = target_.arch;
-    kernel.source.text = fmt::format(
-        "#include \"families/generic/attention.cuh\"\n\nusing namespace fusednn;\nusing namespace "
-        "fusednn::loop;\n\n{}\n{}\n"
-        "extern \"C\" __global__ void __launch_bounds__(256, 1) {}({}const __grid_constant__ Sizes s) "
-        "{{\n{}}}\n",
-        index_and_sizes(narrow_, kernel.sizes.size()), epilogue_, kernel.entry, parameters_.list(), body);
+    Epilogue const epilogue = write_body(tiles, row_tiles, value_tiles);
+    LoopKernel kernel = anchored_kernel("generic_attention", "attention.cuh", tiles, narrow_,
+                                        LoopValues(graph_, program_), epilogue, parameters_, text_, target_);
     kernel.description = fmt::format("{}: {} x {} heads, {} queries, {} keys, widths {} and {}, {} tiles",
                                      kernel.entry, q_[0], q_[1], q_[2], k_[2], q_[3], v_[3], tiles);
     return {{std::move(kernel)}, 0};
@@ -115,15 +98,14 @@ class Writer {
     return fmt::format("{}({:.17g})", lane_, node_.attrs.get_if<double>("attn_scale_value").value_or(1));
   }
 
-  std::string write_body(int64_t tiles, int64_t row_tiles, int64_t value_tiles) {
+  Epilogue write_body(int64_t tiles, int64_t row_tiles, int64_t value_tiles) {
     std::string const q = parameters_.add(node_.inputs[Q], false, true),
                       k = parameters_.add(node_.inputs[K], false, true),
                       v = parameters_.add(node_.inputs[V], false, true);
     TensorId const bias = node_.input(BIAS), stats = node_.output(STATS);
     std::string const bias_pointer = bias == no_tensor ? "" : parameters_.add(bias, false, true);
     std::string const stats_pointer = placed(stats) ? parameters_.add(stats, true, true) : "";
-    Epilogue const epilogue = write_epilogue(graph_, program_, parameters_, text_);
-    epilogue_ = epilogue.definition;
+    Epilogue epilogue = write_epilogue(graph_, program_, parameters_, text_);
 
     text_.indent(1);
     text_.line("Epilogue const epilogue = {};", epilogue.object);
@@ -158,7 +140,7 @@ class Writer {
     if (placed(stats)) write_stats(stats, stats_pointer);
     text_.line("    }});");
     text_.close();
-    return text_.take_text();
+    return epilogue;
   }
 
   void write_mask() {
@@ -190,7 +172,6 @@ class Writer {
   ir::Dims const &q_, &k_, &v_;
   KernelParameters parameters_;
   KernelText text_;
-  std::string epilogue_;
   bool narrow_ = false;
 };
 

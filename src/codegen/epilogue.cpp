@@ -58,6 +58,29 @@ bool epilogue_fits_31_bits(LoopProgram const& program) {
   });
 }
 
+ir::Node const& anchor_of(ir::OpGraph const& graph, LoopProgram const& program) {
+  return graph.nodes()[static_cast<size_t>(program.anchor)];
+}
+
+LoopKernel anchored_kernel(std::string_view kind, std::string_view header, int64_t tiles, bool narrow,
+                           LoopValues const& values, Epilogue const& epilogue,
+                           KernelParameters const& parameters, KernelText& text, LoopTarget const& target) {
+  LoopKernel kernel;
+  kernel.entry = values.entry_name(kind);
+  kernel.operands = parameters.operands();
+  kernel.sizes = text.take_sizes();
+  kernel.grid_x = static_cast<uint32_t>(std::min<int64_t>(tiles, INT32_MAX));
+  kernel.block_x = 256;
+  kernel.source.name = kernel.entry;
+  kernel.source.arch = target.arch;
+  kernel.source.text = fmt::format(
+      "#include \"families/generic/{}\"\n\nusing namespace fusednn;\nusing namespace fusednn::loop;\n\n{}\n{}\n"
+      "extern \"C\" __global__ void __launch_bounds__(256, 1) {}({}const __grid_constant__ Sizes s) {{\n{}}}\n",
+      header, index_and_sizes(narrow, kernel.sizes.size()), epilogue.definition, kernel.entry,
+      parameters.list(), text.take_text());
+  return kernel;
+}
+
 Epilogue write_epilogue(ir::OpGraph const& graph, LoopProgram const& program, KernelParameters& parameters,
                         KernelText& text) {
   LoopValues const values(graph, program);
@@ -80,7 +103,7 @@ Epilogue write_epilogue(ir::OpGraph const& graph, LoopProgram const& program, Ke
   };
   std::string coordinates;
   for (size_t i = 0; i < program.space.size(); ++i) coordinates += fmt::format("Index x{}, ", i);
-  std::string_view const anchor_lane = lane_name(graph.nodes()[static_cast<size_t>(program.anchor)].compute);
+  std::string_view const anchor_lane = lane_name(anchor_of(graph, program).compute);
 
   text.indent(1);
   text.open(fmt::format("FUSEDNN_DEVICE void operator()({}{} anchor) const", coordinates, anchor_lane));

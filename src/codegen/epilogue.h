@@ -50,7 +50,13 @@ int64_t reach(ir::Dims const& dims, ir::Dims const& strides, int64_t offset);
 /// Strides with 0 along axes of one element.
 ir::Dims stepping_strides(ir::Dims const& dims, ir::Dims const& strides);
 
-inline constexpr int64_t narrow_limit =
-    INT32_MAX / 2;  ///< of indices and offsets: steps past the end stay representable
+/// The node that the program starts from.
+ir::Node const& anchor_of(ir::OpGraph const& graph, passes::LoopProgram const& program);
+
+/// A kernel of 256 threads that walks `tiles` tiles with what families/generic/<header> offers; `text` holds its body,
+/// its name starts with `kind`. The description is left to the caller.
+LoopKernel anchored_kernel(std::string_view kind, std::string_view header, int64_t tiles, bool narrow,
+                           LoopValues const& values, Epilogue const& epilogue,
+                           KernelParameters const& parameters, KernelText& text, LoopTarget const& target);
 
 }  // namespace fusednn::codegen

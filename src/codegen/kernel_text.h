@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <iterator>
 #include <utility>
 
@@ -42,6 +43,9 @@ class KernelText {
   std::vector<int64_t> sizes_;
   int indent_ = 1;
 };
+
+/// Of indices and offsets of 31 bits: steps past the end stay representable.
+inline constexpr int64_t narrow_limit = INT32_MAX / 2;
 
 /// What stands before a kernel that has so many sizes.
 inline std::string index_and_sizes(bool narrow, size_t sizes) {

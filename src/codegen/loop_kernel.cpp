@@ -25,9 +25,7 @@ class Writer : LoopValues, KernelText {
   Writer(ir::OpGraph const& graph, passes::Partition const& partition, LoopProgram const& program,
          LoopTarget const& target)
       : LoopValues(graph, program),
-        graph_(graph),
         partition_(partition),
-        program_(program),
         target_(target),
         schedule_(schedule_loop(graph, partition, program, target.multiprocessors)),
         whole_rows_(rows() && !is_terminal(program) && reduces_nothing()) {}
@@ -610,9 +608,7 @@ class Writer : LoopValues, KernelText {
     return k;
   }
 
-  ir::OpGraph const& graph_;
   passes::Partition const& partition_;
-  LoopProgram const& program_;
   LoopTarget const& target_;
   LoopSchedule schedule_;
   bool whole_rows_;         ///< every row is one element, and every value a row's

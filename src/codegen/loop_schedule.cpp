@@ -1,5 +1,6 @@
 #include "codegen/loop_schedule.h"
 
+#include "codegen/kernel_text.h"
 #include "codegen/loop_values.h"
 #include "ir/layout.h"
 
@@ -100,15 +101,14 @@ void choose_run(LoopSchedule& s) {
 }
 
 bool offsets_fit(LoopSchedule const& s) {
-  constexpr int64_t limit = INT32_MAX / 2;  // steps past the end stay representable
-  if (s.kept_count() > limit || s.reduced_count() > limit || s.kept_count() * s.reduced_count() > limit)
+  if (s.kept_count() > narrow_limit || s.reduced_count() > narrow_limit || s.kept_count() * s.reduced_count() > narrow_limit)
     return false;
   for (size_t i = 0; i < s.accesses.size(); ++i) {
     int64_t reach = s.accesses[i].offset;
     for (auto const* axes : {&s.kept, &s.reduced})
       for (Axis const& a : *axes)
         if (!a.strides.empty()) reach += (a.size - 1) * a.strides[i];
-    if (reach > limit) return false;
+    if (reach > narrow_limit) return false;
   }
   return true;
 }

@@ -43,11 +43,12 @@ class LoopValues {
   /// "<kind>_Add_ReluFwd": what the program computes.
   std::string entry_name(std::string_view kind) const;
 
- private:
-  std::string params(passes::LoopValue const& v, std::string_view lane) const;
-
+ protected:
   ir::OpGraph const& graph_;
   passes::LoopProgram const& program_;
+
+ private:
+  std::string params(passes::LoopValue const& v, std::string_view lane) const;
 };
 
 /// The scalar that the tensor is, or is a view of, where it lies in host memory: kernels take it as an

@@ -11,10 +11,6 @@ namespace {
 
 constexpr int64_t tile = 64;  // kMatmulTile
 
-ir::Node const& anchor_of(ir::OpGraph const& graph, passes::LoopProgram const& program) {
-  return graph.nodes()[static_cast<size_t>(program.anchor)];
-}
-
 }  // namespace
 
 bool has_generic_matmul(ir::OpGraph const& graph, passes::LoopProgram const& program) {
@@ -82,21 +78,8 @@ LoopKernels write_generic_matmul(ir::OpGraph const& graph, passes::Partition con
   text.line("}});");
   text.close();
 
-  LoopKernel kernel;
-  kernel.entry = LoopValues(graph, program).entry_name("generic_matmul");
-  kernel.operands = parameters.operands();
-  kernel.sizes = text.take_sizes();
-  kernel.grid_x = static_cast<uint32_t>(std::min<int64_t>(tiles, INT32_MAX));
-  kernel.block_x = 256;
-  kernel.source.name = kernel.entry;
-  kernel.source.arch = target.arch;
-  kernel.source.text = fmt::format(
-      "#include \"families/generic/matmul.cuh\"\n\nusing namespace fusednn;\nusing namespace "
-      "fusednn::loop;\n\n{}\n{}\n"
-      "extern \"C\" __global__ void __launch_bounds__(256, 1) {}({}const __grid_constant__ Sizes s) "
-      "{{\n{}}}\n",
-      index_and_sizes(narrow, kernel.sizes.size()), epilogue.definition, kernel.entry, parameters.list(),
-      text.take_text());
+  LoopKernel kernel = anchored_kernel("generic_matmul", "matmul.cuh", tiles, narrow, LoopValues(graph, program),
+                                      epilogue, parameters, text, target);
   kernel.description =
       fmt::format("{}: {} x {} x {}, {} tiles of {} x {}", kernel.entry, m, n, k, tiles, tile, tile);
   return {{std::move(kernel)}, 0};

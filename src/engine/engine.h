@@ -96,6 +96,10 @@ struct Prepared {
 
 /// Alignment of the workspace and of everything an engine lays out in it, in bytes: a cache line, and a full vector.
 inline constexpr int64_t workspace_alignment = 64;
+/// Bytes rounded up to it.
+constexpr int64_t workspace_aligned(int64_t bytes) {
+  return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
+}
 
 class Engine {
  public:

@@ -130,21 +130,19 @@ error_t Graph::get_engine_count(int64_t& count) {
 
 error_t Graph::get_engine_name_ext(int64_t engine_id, std::string& name) const {
   if (!impl_->plans) return to_public(make_error(Rule::plan_stage, {}, "build_operation_graph() has not succeeded"));
-  auto engines = plan::engines_for(impl_->plans->target().device);
-  if (engine_id < 0 || engine_id >= static_cast<int64_t>(engines.size()))
-    return to_public(make_error(Rule::plan_engine_id, {}, fmt::format("engine {}, there are {}", engine_id, engines.size())));
-  name = engines[static_cast<size_t>(engine_id)]->name();
+  auto engine = plan::engine_at(impl_->plans->target().device, engine_id);
+  if (!engine) return to_public(engine.errors());
+  name = (*engine)->name();
   return {};
 }
 
 error_t Graph::get_knobs_for_engine(int64_t engine_id, std::vector<Knob>& knobs) {
-  int64_t count = 0;
-  if (error_t e = get_engine_count(count); e.is_bad()) return e;
-  if (engine_id < 0 || engine_id >= count)
-    return to_public(make_error(Rule::plan_engine_id, {}, fmt::format("engine {}, there are {}", engine_id, count)));
+  auto plans = impl_->planning();
+  if (!plans) return to_public(plans.errors());
+  auto engine = plan::engine_at((*plans)->target().device, engine_id);
+  if (!engine) return to_public(engine.errors());
   knobs.clear();
-  auto engines = plan::engines_for(impl_->plans->target().device);
-  for (engine::KnobRange const& k : engines[static_cast<size_t>(engine_id)]->knobs())
+  for (engine::KnobRange const& k : (*engine)->knobs())
     knobs.push_back({k.type, k.last, k.first, k.step});
   return {};
 }

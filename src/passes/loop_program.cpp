@@ -16,8 +16,6 @@ using ir::OpKind;
 using ir::TensorId;
 using Op = LoopValue::Op;
 
-bool is_norm(ir::Node const& n) { return n.op == OpKind::layernorm || n.op == OpKind::rmsnorm; }
-
 /// Dims with a rank of their own count as all ones (scalars of dims {1}).
 Dims in_rank(Dims dims, size_t rank) {
   if (dims.size() < rank) dims.assign(rank, 1);
@@ -62,9 +60,7 @@ class ShapeFinder {
   bool find_space() {
     int64_t largest = -1;
     for (int n : nodes_) {
-      if (n != anchor_ && node(n).op != OpKind::pointwise && node(n).op != OpKind::reduction &&
-          !is_norm(node(n)))
-        return false;
+      if (n != anchor_ && !is_loop(node(n))) return false;
       Dims const& d = own_space(n);
       int64_t const volume = ir::volume(d).value_or(INT64_MAX);
       if (volume > largest || (volume == largest && d.size() > shape_.space.size())) {
@@ -309,6 +305,12 @@ class Lowering {
 };
 
 }  // namespace
+
+bool is_norm(ir::Node const& node) { return node.op == OpKind::layernorm || node.op == OpKind::rmsnorm; }
+
+bool is_loop(ir::Node const& node) {
+  return node.op == OpKind::pointwise || node.op == OpKind::reduction || is_norm(node);
+}
 
 bool is_loop_program(ir::OpGraph const& graph, std::span<int const> nodes, int anchor) {
   return ShapeFinder(graph, nodes, anchor).find().valid;

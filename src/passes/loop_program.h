@@ -57,6 +57,11 @@ struct LoopProgram {
   int anchor = -1;  ///< node
 };
 
+/// Whether the node is layernorm or rmsnorm.
+bool is_norm(ir::Node const& node);
+/// Whether the node can be part of a loop program without being its anchor: pointwise, a reduction or a norm.
+bool is_loop(ir::Node const& node);
+
 /// Whether a region of these nodes is one loop program: a space that each element-wise result has, reductions
 /// whose results are used again all over the same axes, and results that are stored computed once for each of
 /// their elements. `anchor` (-1: none) is the node whose first output starts it.

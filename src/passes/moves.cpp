@@ -52,6 +52,8 @@ class Mover {
 
 }  // namespace
 
+bool is_copy(ir::Node const& node) { return is_view(node) || node.op == ir::OpKind::concatenate; }
+
 std::vector<Move> moves_of(ir::OpGraph const& graph, Partition const& partition, Region const& region) {
   ir::Node const& node = graph.nodes()[static_cast<size_t>(region.nodes.front())];
   Mover const mover(graph, partition);

@@ -8,6 +8,9 @@
 
 namespace fusednn::passes {
 
+/// Whether the node only moves elements: a view or a concatenation.
+bool is_copy(ir::Node const& node);
+
 /// One end of a move: a tensor of the graph, or memory between the moves of one region.
 struct MoveEnd {
   ir::TensorId tensor = ir::no_tensor;  ///< no_tensor: packed memory in between
@@ -21,7 +24,7 @@ struct Move {
   MoveEnd from, to;
 };
 
-/// The moves of a region that is one view or one concatenation, in order.
+/// The moves of a region whose only node `is_copy`, in order.
 std::vector<Move> moves_of(ir::OpGraph const& graph, Partition const& partition, Region const& region);
 
 /// Bytes of the memory in between that the moves need.

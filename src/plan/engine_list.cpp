@@ -3,6 +3,8 @@
 #include "engines/cpu/engines.h"
 #include "engines/cuda/engines.h"
 
+#include <fmt/format.h>
+
 namespace fusednn::plan {
 
 std::span<engine::Engine const* const> engines_for(Device device) {
@@ -16,6 +18,13 @@ std::span<engine::Engine const* const> engines_for(Device device) {
   };
   if (device == Device::CPU) return cpu;
   return cuda;
+}
+
+base::Result<engine::Engine const*> engine_at(Device device, int64_t id) {
+  auto engines = engines_for(device);
+  if (id < 0 || id >= static_cast<int64_t>(engines.size()))
+    return base::make_error(base::Rule::plan_engine_id, {}, fmt::format("engine {}, there are {}", id, engines.size()));
+  return engines[static_cast<size_t>(id)];
 }
 
 }  // namespace fusednn::plan

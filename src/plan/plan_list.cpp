@@ -107,10 +107,9 @@ base::Status PlanList::add_modes(std::vector<HeurMode_t> const& modes) {
 }
 
 base::Status PlanList::add(int64_t engine_id, std::vector<engine::KnobChoice> const& knobs) {
-  auto engines = engines_for(target_.device);
-  if (engine_id < 0 || engine_id >= static_cast<int64_t>(engines.size()))
-    return make_error(Rule::plan_engine_id, {}, fmt::format("engine {}, there are {}", engine_id, engines.size()));
-  engine::Engine const& e = *engines[static_cast<size_t>(engine_id)];
+  base::Result<engine::Engine const*> found = engine_at(target_.device, engine_id);
+  if (!found) return found.errors();
+  engine::Engine const& e = **found;
   engine::Support s = e.support(*graph_, target_);
   if (s.configs.empty()) return s.refusals;
   engine::Config config = s.configs.front();

@@ -18,12 +18,11 @@ namespace {
 using engine::StepOperands;
 using ir::OpKind;
 using ir::TensorId;
+using passes::is_loop;
+using passes::is_norm;
 
 constexpr int64_t kWidestRow = int64_t(1) << 17;        // elements of a matmul's row that an epilogue may need whole
 constexpr int64_t kLargestPartial = int64_t(1) << 20;   // elements of a result that each slice gathers for itself
-
-bool is_norm(OpKind op) { return op == OpKind::layernorm || op == OpKind::rmsnorm; }
-bool is_loop(OpKind op) { return op == OpKind::pointwise || op == OpKind::reduction || is_norm(op); }
 
 /// The node that a region's loops start from: its matmul, where it has one.
 int anchor_of(ir::OpGraph const& graph, std::span<int const> nodes) {
@@ -42,9 +41,9 @@ bool used_inside(ir::OpGraph const& graph, std::span<int const> nodes, TensorId 
 /// Of a matmul's epilogue, only whole rows are at hand at once.
 bool reduces_last_axis(ir::OpGraph const& graph, ir::Node const& n) {
   ir::Dims const& x = graph.tensor(n.inputs[0]).dims;
-  ir::Dims const& y = is_norm(n.op) ? graph.tensor(n.inputs[1]).dims : graph.tensor(n.outputs[0]).dims;
+  ir::Dims const& y = is_norm(n) ? graph.tensor(n.inputs[1]).dims : graph.tensor(n.outputs[0]).dims;
   for (size_t i = 0; i + 1 < x.size(); ++i)
-    if (is_norm(n.op) ? y[i] != 1 : y[i] != x[i]) return false;
+    if (is_norm(n) ? y[i] != 1 : y[i] != x[i]) return false;
   return x.back() <= kWidestRow;
 }
 
@@ -57,9 +56,9 @@ bool fits(ir::OpGraph const& graph, std::span<int const> nodes) {
       if (n != nodes.front()) return false;
       continue;
     }
-    if (!is_loop(node.op)) return false;
+    if (!is_loop(node)) return false;
     if (node.op == OpKind::pointwise) continue;
-    bool const again = is_norm(node.op) || used_inside(graph, nodes, node.outputs[0]);
+    bool const again = is_norm(node) || used_inside(graph, nodes, node.outputs[0]);
     if (again && anchor >= 0 && !reduces_last_axis(graph, node)) return false;
     if (!again && ir::volume(graph.tensor(node.outputs[0]).dims).value_or(INT64_MAX) > kLargestPartial) return false;
   }
@@ -70,15 +69,15 @@ class Preparation {
  public:
   Preparation(ir::OpGraph const& graph, target::Target const& target)
       : graph_(graph), threads_(target.threads), partition_(passes::partition(graph, fits, engine::workspace_alignment)) {
-    packed_ = aligned(partition_.workspace_bytes);
+    packed_ = engine::workspace_aligned(partition_.workspace_bytes);
     scratch_ = packed_;
     for (passes::Region const& region : partition_.regions) {
       ir::Node const& node = graph_.nodes()[static_cast<size_t>(region.nodes.front())];
       int64_t between = 0;
-      if (passes::is_view(node)) between = aligned(passes::bytes_between(passes::moves_of(graph_, partition_, region)));
+      if (passes::is_view(node)) between = engine::workspace_aligned(passes::bytes_between(passes::moves_of(graph_, partition_, region)));
       if (node.op == OpKind::sdpa)
         for (TensorId t : node.outputs)
-          if (t != ir::no_tensor && !written_by_attention(node, t)) between += aligned(8 * *ir::volume(graph_.tensor(t).dims));
+          if (t != ir::no_tensor && !written_by_attention(node, t)) between += engine::workspace_aligned(8 * *ir::volume(graph_.tensor(t).dims));
       scratch_ = std::max(scratch_, packed_ + between);
     }
     prepared_.workspace_bytes = scratch_;
@@ -88,7 +87,7 @@ class Preparation {
     for (passes::Region const& region : partition_.regions) {
       if (region.outputs.empty()) continue;  // nobody reads its results
       ir::Node const& first = graph_.nodes()[static_cast<size_t>(region.nodes.front())];
-      if (passes::is_view(first) || first.op == OpKind::concatenate) add_moves(region);
+      if (passes::is_copy(first)) add_moves(region);
       else if (first.op == OpKind::sdpa) add_attention(first);
       else if (int const anchor = anchor_of(graph_, region.nodes); anchor >= 0) add_matmul(region, anchor);
       else add_loops(passes::loop_program(graph_, partition_, region, -1));
@@ -97,10 +96,6 @@ class Preparation {
   }
 
  private:
-  static int64_t aligned(int64_t bytes) {
-    return (bytes + engine::workspace_alignment - 1) / engine::workspace_alignment * engine::workspace_alignment;
-  }
-
   passes::StridedView const& view(TensorId t) const { return partition_.places[static_cast<size_t>(t)].view; }
 
   CompileOptions options(StepOperands& operands) const {
@@ -232,7 +227,7 @@ class Preparation {
         x.type = storage_of(wide);
         where = {0, ir::packed_strides(tensor.dims)};
         b = {operands.add(engine::Operand::workspace(end)), 0};
-        end += aligned(8 * *ir::volume(tensor.dims));
+        end += engine::workspace_aligned(8 * *ir::volume(tensor.dims));
         if (placed(t)) conversions.push_back({t, {wide, b.operand, where}});
       }
       std::copy(where.strides.begin(), where.strides.end(), x.strides);
@@ -340,8 +335,7 @@ class FusedEngine : public engine::Engine {
       if (t.ragged_offset != ir::no_tensor)
         s.refusals.push_back(base::make_error(base::Rule::engine_ragged, {{}, t.name}, "has ragged offsets"));
     for (ir::Node const& n : graph.nodes()) {
-      bool const known = n.op == OpKind::matmul || n.op == OpKind::sdpa || n.op == OpKind::concatenate ||
-                         is_loop(n.op) || passes::is_view(n);
+      bool const known = n.op == OpKind::matmul || n.op == OpKind::sdpa || is_loop(n) || passes::is_copy(n);
       if (!known) s.refusals.push_back(base::make_error(base::Rule::engine_operation, {n.name, {}}, "is of another kind"));
     }
     if (s.refusals.empty()) s.configs.push_back({});

@@ -14,18 +14,11 @@ namespace fusednn::engines::cuda {
 namespace {
 
 using engine::StepOperands;
-using ir::OpKind;
+using engine::workspace_aligned;
 using ir::TensorId;
 
 // Each tensor brings a pointer and a stride for each axis; arguments end at 4096 bytes.
 constexpr size_t most_tensors = 32;
-
-bool is_norm(OpKind op) { return op == OpKind::layernorm || op == OpKind::rmsnorm; }
-bool is_loop(OpKind op) { return op == OpKind::pointwise || op == OpKind::reduction || is_norm(op); }
-
-int64_t aligned(int64_t bytes) {
-  return (bytes + engine::workspace_alignment - 1) / engine::workspace_alignment * engine::workspace_alignment;
-}
 
 size_t count_tensors(ir::OpGraph const& graph, std::span<int const> nodes) {
   std::vector<TensorId> seen;
@@ -99,18 +92,13 @@ int Composite::anchor_of(std::span<int const> nodes) const {
   return -1;
 }
 
-bool Composite::is_copy(passes::Region const& region) const {
-  ir::Node const& node = graph_.nodes()[static_cast<size_t>(region.nodes.front())];
-  return passes::is_view(node) || node.op == OpKind::concatenate;
-}
-
 bool Composite::fits(std::span<int const> nodes) const {
   if (nodes.size() == 1) return true;
   int const anchor = anchor_of(nodes);
   if (fusion_ == Fusion::nodes && anchor < 0) return false;
   if (count_tensors(graph_, nodes) > most_tensors) return false;
   for (int n : nodes)
-    if (n != anchor && !is_loop(graph_.nodes()[static_cast<size_t>(n)].op)) return false;
+    if (n != anchor && !passes::is_loop(graph_.nodes()[static_cast<size_t>(n)])) return false;
   if (!passes::is_loop_program(graph_, nodes, anchor)) return false;
   passes::LoopProgram const program = trial_program(graph_, nodes, anchor);
   if (anchor >= 0) return anchor == nodes.front() && anchors_->takes(graph_, program);
@@ -121,19 +109,19 @@ bool Composite::fits(std::span<int const> nodes) const {
 engine::Prepared Composite::prepare() const {
   engine::Prepared prepared;
   codegen::LoopTarget const target{gpu_.arch, gpu_.multiprocessors};
-  int64_t const between = aligned(partition_.workspace_bytes);
+  int64_t const between = workspace_aligned(partition_.workspace_bytes);
   prepared.workspace_bytes = between;
   auto add = [&](codegen::LoopKernels const& kernels, int64_t partials, auto&& tensor_operand) {
-    prepared.workspace_bytes = std::max(prepared.workspace_bytes, partials + aligned(kernels.partial_bytes));
+    prepared.workspace_bytes = std::max(prepared.workspace_bytes, partials + workspace_aligned(kernels.partial_bytes));
     for (codegen::LoopKernel const& k : kernels.kernels)
       prepared.steps.push_back(step_of(k, partition_, partials, tensor_operand));
   };
   auto in_place = [](StepOperands& operands, TensorId t) { return operands.tensor(t); };
   for (passes::Region const& region : partition_.regions) {
     if (region.outputs.empty()) continue;  // nobody reads its results
-    if (is_copy(region)) {
+    if (passes::is_copy(graph_.nodes()[static_cast<size_t>(region.nodes.front())])) {
       std::vector<passes::Move> const moves = passes::moves_of(graph_, partition_, region);
-      int64_t const packed_bytes = aligned(passes::bytes_between(moves));
+      int64_t const packed_bytes = workspace_aligned(passes::bytes_between(moves));
       for (passes::Move const& move : moves) {
         CopyGraph const copy(graph_, partition_, move);
         add(codegen::write_loop_kernels(*copy.graph, copy.partition, copy.program, target), between + packed_bytes,

@@ -44,9 +44,7 @@ class Composite {
 
  private:
   bool fits(std::span<int const> nodes) const;
-  bool fits_anchor(std::span<int const> nodes, int anchor) const;
   int anchor_of(std::span<int const> nodes) const;
-  bool is_copy(passes::Region const& region) const;
 
   ir::OpGraph const& graph_;
   target::Gpu const& gpu_;

@@ -1,22 +1,17 @@
 #include "engines/cuda/composite_engine.h"
 
+#include "passes/moves.h"
+
 #include <algorithm>
 
 namespace fusednn::engines::cuda {
 
 namespace {
 
-using ir::OpKind;
-
 // Which kernels the regions become: a Fusion.
 constexpr KnobType_t fusion_knob = KnobType_t::KERNEL_CFG;
 
 Fusion fusion_of(engine::Config const& config) { return static_cast<Fusion>(config.knob(fusion_knob, 0)); }
-
-bool is_loop_or_copy(ir::Node const& n) {
-  return n.op == OpKind::pointwise || n.op == OpKind::reduction || n.op == OpKind::layernorm ||
-         n.op == OpKind::rmsnorm || n.op == OpKind::concatenate || passes::is_view(n);
-}
 
 }  // namespace
 
@@ -28,7 +23,7 @@ engine::Support CompositeEngine::support(ir::OpGraph const& graph, target::Targe
     if (t.ragged_offset != ir::no_tensor)
       s.refusals.push_back(base::make_error(base::Rule::engine_ragged, {{}, t.name}, "has ragged offsets"));
   for (ir::Node const& n : graph.nodes())
-    if (!is_loop_or_copy(n) && !(anchors_ && anchors_->anchors(n)))
+    if (!passes::is_loop(n) && !passes::is_copy(n) && !(anchors_ && anchors_->anchors(n)))
       s.refusals.push_back(base::make_error(base::Rule::engine_operation, {n.name, {}}, "is of another kind"));
   if (!s.refusals.empty()) return s;
   // Another split is another candidate where it gives other regions.
