@@ -20,16 +20,11 @@ Graph make_graph() {
       .set_io_data_type(DataType_t::BFLOAT16)
       .set_intermediate_data_type(DataType_t::FLOAT)
       .set_compute_data_type(DataType_t::FLOAT);
-  auto x = graph.tensor(Tensor_attributes()
-                            .set_name("x")
-                            .set_uid(X)
-                            .set_dim({1, rows, width})
-                            .set_stride({rows * width, width, 1}));
+  auto x = graph.tensor(
+      Tensor_attributes().set_name("x").set_uid(X).set_dim({1, rows, width}).set_stride({rows * width, width, 1}));
   // The dims of scale and bias say what is normalised: here each row over its columns.
-  const auto per_column = Tensor_attributes()
-                              .set_dim({1, 1, width})
-                              .set_stride({width, width, 1})
-                              .set_data_type(DataType_t::FLOAT);
+  const auto per_column =
+      Tensor_attributes().set_dim({1, 1, width}).set_stride({width, width, 1}).set_data_type(DataType_t::FLOAT);
   auto scale = graph.tensor(Tensor_attributes(per_column).set_name("scale").set_uid(SCALE));
   auto bias = graph.tensor(Tensor_attributes(per_column).set_name("bias").set_uid(BIAS));
   auto [y, mean, inv_variance] = graph.layernorm(x, scale, bias,
@@ -39,10 +34,7 @@ Graph make_graph() {
                                                      .set_epsilon(1e-5f));
   y->set_name("y").set_uid(Y).set_output(true);
   mean->set_name("mean").set_uid(MEAN).set_output(true).set_data_type(DataType_t::FLOAT);
-  inv_variance->set_name("inv_variance")
-      .set_uid(INV_VARIANCE)
-      .set_output(true)
-      .set_data_type(DataType_t::FLOAT);
+  inv_variance->set_name("inv_variance").set_uid(INV_VARIANCE).set_output(true).set_data_type(DataType_t::FLOAT);
   return graph;
 }
 
@@ -60,9 +52,8 @@ int run() {
   scale.fill_random(2, 0.5f, 1.5f);
   bias.fill_random(3, -1.0f, 1.0f);
 
-  std::unordered_map<int64_t, void*> pack{{X, x.data()},       {SCALE, scale.data()},
-                                          {BIAS, bias.data()}, {Y, y.data()},
-                                          {MEAN, mean.data()}, {INV_VARIANCE, inv_variance.data()}};
+  std::unordered_map<int64_t, void*> pack{{X, x.data()}, {SCALE, scale.data()}, {BIAS, bias.data()},
+                                          {Y, y.data()}, {MEAN, mean.data()},   {INV_VARIANCE, inv_variance.data()}};
   examples::check(graph.execute(handle, pack, workspace.data()));
   std::printf("mean[0] = %.4f, 1/deviation[0] = %.4f\n", mean.load()[0], inv_variance.load()[0]);
   return examples::compare_with_reference(handle, graph, pack, workspace.data());

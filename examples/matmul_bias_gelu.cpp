@@ -20,19 +20,16 @@ Graph make_graph() {
       .set_io_data_type(DataType_t::FLOAT)
       .set_intermediate_data_type(DataType_t::FLOAT)
       .set_compute_data_type(DataType_t::FLOAT);
-  auto x =
-      graph.tensor(Tensor_attributes().set_name("x").set_uid(X).set_dim({1, m, k}).set_stride({m * k, k, 1}));
+  auto x = graph.tensor(Tensor_attributes().set_name("x").set_uid(X).set_dim({1, m, k}).set_stride({m * k, k, 1}));
   // The strides say that w lies in memory as [n, k], as frameworks keep the weights of a linear layer.
-  auto w =
-      graph.tensor(Tensor_attributes().set_name("w").set_uid(W).set_dim({1, k, n}).set_stride({k * n, 1, k}));
-  auto bias = graph.tensor(
-      Tensor_attributes().set_name("bias").set_uid(BIAS).set_dim({1, 1, n}).set_stride({n, n, 1}));
+  auto w = graph.tensor(Tensor_attributes().set_name("w").set_uid(W).set_dim({1, k, n}).set_stride({k * n, 1, k}));
+  auto bias = graph.tensor(Tensor_attributes().set_name("bias").set_uid(BIAS).set_dim({1, 1, n}).set_stride({n, n, 1}));
 
   auto product = graph.matmul(x, w, fe::graph::Matmul_attributes().set_name("matmul"));
-  auto sum = graph.pointwise(
-      product, bias, fe::graph::Pointwise_attributes().set_name("add").set_mode(fe::PointwiseMode_t::ADD));
-  auto y = graph.pointwise(
-      sum, fe::graph::Pointwise_attributes().set_name("gelu").set_mode(fe::PointwiseMode_t::GELU_FWD));
+  auto sum = graph.pointwise(product, bias,
+                             fe::graph::Pointwise_attributes().set_name("add").set_mode(fe::PointwiseMode_t::ADD));
+  auto y =
+      graph.pointwise(sum, fe::graph::Pointwise_attributes().set_name("gelu").set_mode(fe::PointwiseMode_t::GELU_FWD));
   y->set_name("y").set_uid(Y).set_output(true);
   return graph;
 }

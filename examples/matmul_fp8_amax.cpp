@@ -25,12 +25,9 @@ Graph make_graph() {
       .set_intermediate_data_type(DataType_t::FLOAT)
       .set_compute_data_type(DataType_t::FLOAT);
   const auto fp8 = Tensor_attributes().set_data_type(DataType_t::FP8_E4M3);
-  auto a = graph.tensor(
-      Tensor_attributes(fp8).set_name("a").set_uid(A).set_dim({1, m, k}).set_stride({m * k, k, 1}));
-  auto b = graph.tensor(
-      Tensor_attributes(fp8).set_name("b").set_uid(B).set_dim({1, k, n}).set_stride({k * n, 1, k}));
-  auto bias = graph.tensor(
-      Tensor_attributes().set_name("bias").set_uid(BIAS).set_dim({1, 1, n}).set_stride({n, n, 1}));
+  auto a = graph.tensor(Tensor_attributes(fp8).set_name("a").set_uid(A).set_dim({1, m, k}).set_stride({m * k, k, 1}));
+  auto b = graph.tensor(Tensor_attributes(fp8).set_name("b").set_uid(B).set_dim({1, k, n}).set_stride({k * n, 1, k}));
+  auto bias = graph.tensor(Tensor_attributes().set_name("bias").set_uid(BIAS).set_dim({1, 1, n}).set_stride({n, n, 1}));
 
   const auto one = Tensor_attributes().set_dim({1, 1, 1}).set_stride({1, 1, 1});
   auto scale_a = graph.tensor(Tensor_attributes(one).set_name("scale_a").set_uid(SCALE_A));
@@ -46,8 +43,8 @@ Graph make_graph() {
   auto sum = graph.pointwise(scaled, bias, mode("add", PointwiseMode_t::ADD));
   auto positive = graph.pointwise(sum, mode("relu", PointwiseMode_t::RELU_FWD));
 
-  auto amax = graph.reduction(
-      positive, fe::graph::Reduction_attributes().set_name("amax").set_mode(fe::ReductionMode_t::AMAX));
+  auto amax =
+      graph.reduction(positive, fe::graph::Reduction_attributes().set_name("amax").set_mode(fe::ReductionMode_t::AMAX));
   amax->set_name("largest").set_uid(AMAX).set_output(true).set_dim({1, 1, 1}).set_stride({1, 1, 1});
   auto y = graph.pointwise(positive, scale_y, mode("times_scale_y", PointwiseMode_t::MUL));
   y->set_name("y").set_uid(Y).set_output(true).set_data_type(DataType_t::FP8_E4M3);

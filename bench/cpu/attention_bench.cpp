@@ -115,8 +115,8 @@ double process_memory(std::string const& key) {
 void reset_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 void rate(benchmark::State& state, double operations) {
-  state.counters["operations"] = benchmark::Counter(operations, benchmark::Counter::kIsIterationInvariantRate,
-                                                    benchmark::Counter::kIs1000);
+  state.counters["operations"] =
+      benchmark::Counter(operations, benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
 }
 
 void run(benchmark::State& state, Shape const& shape, fe::DataType_t type, Mask mask) {
@@ -128,9 +128,9 @@ void run(benchmark::State& state, Shape const& shape, fe::DataType_t type, Mask 
   rate(state, shape.operations() * (mask == Mask::causal ? 0.5 : 1));
   state.counters["workspace_bytes"] = static_cast<double>(attention.workspace_bytes());
   state.counters["growth_bytes"] = process_memory("VmHWM") - resident;
-  state.counters["kv_bytes"] = benchmark::Counter(
-      double(shape.b * shape.h_kv * shape.s_kv * shape.d) * (type == fe::DataType_t::FLOAT ? 8 : 4),
-      benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
+  state.counters["kv_bytes"] =
+      benchmark::Counter(double(shape.b * shape.h_kv * shape.s_kv * shape.d) * (type == fe::DataType_t::FLOAT ? 8 : 4),
+                         benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
 }
 
 void Encoder(benchmark::State& state) {
@@ -161,8 +161,7 @@ void ProductsInMemory(benchmark::State& state) {
   std::vector<float> scores(static_cast<size_t>(n.s_q * n.s_kv)), o(q.size());
   for (auto _ : state)
     for (int64_t head = 0; head < n.h; ++head) {
-      dnnl_sgemm('N', 'T', n.s_q, n.s_kv, n.d, 0.125f, q.data(), n.d, k.data(), n.d, 0, scores.data(),
-                 n.s_kv);
+      dnnl_sgemm('N', 'T', n.s_q, n.s_kv, n.d, 0.125f, q.data(), n.d, k.data(), n.d, 0, scores.data(), n.s_kv);
       dnnl_sgemm('N', 'N', n.s_q, n.d, n.s_kv, 1, scores.data(), n.s_kv, v.data(), n.d, 0, o.data(), n.d);
     }
   rate(state, n.operations());

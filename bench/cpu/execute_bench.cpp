@@ -50,8 +50,7 @@ template <class Pack>
 void execute(benchmark::State& state, Pack EmptySum::*pack) {
   EmptySum sum;
   for (auto _ : state)
-    if (sum.graph.execute(sum.handle, sum.*pack, sum.workspace.data()).is_bad())
-      state.SkipWithError("failed");
+    if (sum.graph.execute(sum.handle, sum.*pack, sum.workspace.data()).is_bad()) state.SkipWithError("failed");
 }
 
 void ByUid(benchmark::State& state) { execute(state, &EmptySum::by_uid); }

@@ -64,8 +64,7 @@ void MatmulBiasGelu(benchmark::State& state) {
 
 void PlainOneDnn(benchmark::State& state) {
   Problem p(state.range(0));
-  for (auto _ : state)
-    dnnl_sgemm('N', 'N', p.n, p.n, p.n, 1, p.a.data(), p.n, p.b.data(), p.n, 0, p.c.data(), p.n);
+  for (auto _ : state) dnnl_sgemm('N', 'N', p.n, p.n, p.n, 1, p.a.data(), p.n, p.b.data(), p.n, 0, p.c.data(), p.n);
   count(state, p.n);
 }
 

@@ -61,8 +61,7 @@ const json& member(const json& entry, const char* key, const std::string& name) 
   return *found;
 }
 
-SafeTensor parse_tensor(const std::string& name, const json& entry, const std::byte* data,
-                        uint64_t data_size) {
+SafeTensor parse_tensor(const std::string& name, const json& entry, const std::byte* data, uint64_t data_size) {
   SafeTensor tensor;
   const json& dtype = member(entry, "dtype", name);
   if (!dtype.is_string()) fail("dtype of tensor " + name + " is not a string");
@@ -170,22 +169,20 @@ void SafetensorsFile::parse() {
          " bytes after the length field (limit " + std::to_string(largest_header) + ")");
   }
   const std::byte* header_text = bytes + length_field_size;
-  const json header =
-      parse_header(reinterpret_cast<const char*>(header_text), static_cast<size_t>(header_size));
+  const json header = parse_header(reinterpret_cast<const char*>(header_text), static_cast<size_t>(header_size));
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
     tensors_.emplace(name, parse_tensor(name, entry, header_text + header_size, available - header_size));
   }
 }
 
-std::vector<float> SafetensorsFile::read_float32(const std::string& name,
-                                                 const std::vector<int64_t>& shape) const {
+std::vector<float> SafetensorsFile::read_float32(const std::string& name, const std::vector<int64_t>& shape) const {
   const auto found = tensors_.find(name);
   if (found == tensors_.end()) fail("the file has no tensor " + name);
   const SafeTensor& tensor = found->second;
   if (tensor.dtype != "F32" || tensor.shape != shape) {
-    fail("tensor " + name + " is " + tensor.dtype + " " + shape_text(tensor.shape) + " where F32 " +
-         shape_text(shape) + " is expected");
+    fail("tensor " + name + " is " + tensor.dtype + " " + shape_text(tensor.shape) + " where F32 " + shape_text(shape) +
+         " is expected");
   }
   std::vector<float> values(tensor.size_in_bytes / sizeof(float));
   if (!values.empty()) std::memcpy(values.data(), tensor.data, tensor.size_in_bytes);

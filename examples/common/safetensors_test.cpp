@@ -91,8 +91,7 @@ void PrintTo(const Malformed& malformed, std::ostream* out) { *out << malformed.
 class MalformedSafetensors : public testing::TestWithParam<Malformed> {};
 
 TEST_P(MalformedSafetensors, IsRefusedWithItsReason) {
-  EXPECT_NE(error_of(GetParam().content).find(GetParam().expected), std::string::npos)
-      << error_of(GetParam().content);
+  EXPECT_NE(error_of(GetParam().content).find(GetParam().expected), std::string::npos) << error_of(GetParam().content);
 }
 
 const std::string four_bytes = "1234";
@@ -103,8 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"Empty", "", "shorter than its length field"},
         Malformed{"SevenBytes", "1234567", "shorter than its length field"},
         Malformed{"HeaderPastEnd", little_endian(3) + "{}", "a header of 3 bytes"},
-        Malformed{"HeaderLengthAllOnes", little_endian(UINT64_MAX) + "{}",
-                  "a header of 18446744073709551615"},
+        Malformed{"HeaderLengthAllOnes", little_endian(UINT64_MAX) + "{}", "a header of 18446744073709551615"},
         Malformed{"NoHeader", file_with(""), "not valid JSON"},
         Malformed{"CutJson", file_with(R"({"x":)"), "not valid JSON"},
         Malformed{"BadUtf8", file_with("{\"\xff\":1}"), "not valid JSON"},
@@ -117,22 +115,17 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"UnknownDtype", file_with(entry("F31", "[1]", "[0,4]"), four_bytes), "unknown dtype F31"},
         Malformed{"NoShape", file_with(R"({"x":{"dtype":"F32"}})"), "has no shape"},
         Malformed{"ShapeNotAnArray", file_with(entry("F32", "1", "[0,4]"), four_bytes), "is not an array"},
-        Malformed{"NegativeExtent", file_with(entry("F32", "[-1]", "[0,4]"), four_bytes),
-                  "non-negative integer"},
-        Malformed{"FractionalExtent", file_with(entry("F32", "[1.0]", "[0,4]"), four_bytes),
-                  "non-negative integer"},
+        Malformed{"NegativeExtent", file_with(entry("F32", "[-1]", "[0,4]"), four_bytes), "non-negative integer"},
+        Malformed{"FractionalExtent", file_with(entry("F32", "[1.0]", "[0,4]"), four_bytes), "non-negative integer"},
         Malformed{"ExtentPastSigned", file_with(entry("U8", "[9223372036854775808]", "[0,4]"), four_bytes),
                   "overflows 64 bits"},
-        Malformed{"ProductWraps", file_with(entry("U8", "[4294967296,4294967296]", "[0,0]")),
-                  "overflows 64 bits"},
-        Malformed{"BytesWrap", file_with(entry("F32", "[4611686018427387904]", "[0,0]")),
-                  "overflows 64 bits"},
+        Malformed{"ProductWraps", file_with(entry("U8", "[4294967296,4294967296]", "[0,0]")), "overflows 64 bits"},
+        Malformed{"BytesWrap", file_with(entry("F32", "[4611686018427387904]", "[0,0]")), "overflows 64 bits"},
         Malformed{"NoOffsets", file_with(R"({"x":{"dtype":"F32","shape":[1]}})"), "has no data_offsets"},
         Malformed{"OneOffset", file_with(entry("F32", "[1]", "[4]"), four_bytes), "is not a pair"},
         Malformed{"OffsetsReversed", file_with(entry("F32", "[1]", "[4,0]"), four_bytes), "leave the file"},
         Malformed{"OffsetsPastEnd", file_with(entry("F32", "[1]", "[1,5]"), four_bytes), "leave the file"},
-        Malformed{"OffsetNearWrap",
-                  file_with(entry("F32", "[1]", "[18446744073709551612,18446744073709551615]")),
+        Malformed{"OffsetNearWrap", file_with(entry("F32", "[1]", "[18446744073709551612,18446744073709551615]")),
                   "leave the file"},
         Malformed{"TooFewBytes", file_with(entry("F32", "[1]", "[0,3]"), four_bytes),
                   "3 bytes where its shape needs 4"},

@@ -54,8 +54,7 @@ EncoderConfig read_encoder_config(const std::string& path) {
   result.positions = positive(config, "max_position_embeddings");
   result.types = positive(config, "type_vocab_size");
   result.epsilon = config.at("layer_norm_eps").get<float>();
-  if (result.width % result.heads != 0)
-    throw std::runtime_error("config.json: heads do not divide the width");
+  if (result.width % result.heads != 0) throw std::runtime_error("config.json: heads do not divide the width");
   return result;
 }
 
@@ -70,32 +69,26 @@ Step::Step(fusednn::handle_t handle, std::string name, fusednn::graph::Graph gra
 void Step::run(std::unordered_map<int64_t, void*> tensors) {
   const auto start = std::chrono::steady_clock::now();
   check(graph_.execute(handle_, tensors, workspace_.data()));
-  milliseconds_ +=
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  milliseconds_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   ++calls_;
 }
 
-Encoder::Encoder(fusednn::handle_t handle, const EncoderConfig& config, const SafetensorsFile& file,
-                 DataType_t type, int64_t batch, int64_t length)
+Encoder::Encoder(fusednn::handle_t handle, const EncoderConfig& config, const SafetensorsFile& file, DataType_t type,
+                 int64_t batch, int64_t length)
     : config_(config),
       type_(type),
       batch_(batch),
       length_(length),
       words_(file.read_float32("embeddings.word_embeddings.weight", {config.vocabulary, config.width})),
-      positions_(
-          file.read_float32("embeddings.position_embeddings.weight", {config.positions, config.width})),
+      positions_(file.read_float32("embeddings.position_embeddings.weight", {config.positions, config.width})),
       embedding_norm_(read_norm(file, "embeddings.LayerNorm")),
-      qkv_(handle, "qkv",
-           linear_graph(type, batch * length, config.width, 3 * config.width, Activation::NONE)),
-      attention_(handle, "attention",
-                 attention_graph(type, batch, length, config.heads, config.width / config.heads)),
+      qkv_(handle, "qkv", linear_graph(type, batch * length, config.width, 3 * config.width, Activation::NONE)),
+      attention_(handle, "attention", attention_graph(type, batch, length, config.heads, config.width / config.heads)),
       projection_(handle, "projection",
                   linear_graph(type, batch * length, config.width, config.width, Activation::NONE)),
       add_norm_(handle, "add_norm", add_norm_graph(type, batch * length, config.width, config.epsilon)),
-      up_(handle, "up_gelu",
-          linear_graph(type, batch * length, config.width, config.inner_width, Activation::GELU)),
-      down_(handle, "down",
-            linear_graph(type, batch * length, config.inner_width, config.width, Activation::NONE)),
+      up_(handle, "up_gelu", linear_graph(type, batch * length, config.width, config.inner_width, Activation::GELU)),
+      down_(handle, "down", linear_graph(type, batch * length, config.inner_width, config.width, Activation::NONE)),
       steps_{&qkv_, &attention_, &projection_, &add_norm_, &up_, &down_},
       hidden_(type, batch * length * config.width),
       mixed_(type, hidden_.elements()),
@@ -107,8 +100,7 @@ Encoder::Encoder(fusednn::handle_t handle, const EncoderConfig& config, const Sa
   // Every token is of type 0, so that its row belongs to the position.
   const std::vector<float> token_types =
       file.read_float32("embeddings.token_type_embeddings.weight", {config.types, config.width});
-  for (size_t i = 0; i < positions_.size(); ++i)
-    positions_[i] += token_types[i % static_cast<size_t>(config.width)];
+  for (size_t i = 0; i < positions_.size(); ++i) positions_[i] += token_types[i % static_cast<size_t>(config.width)];
   for (int64_t index = 0; index < config.layers; ++index) layers_.push_back(read_layer(file, index));
 }
 
@@ -135,8 +127,7 @@ Encoder::Layer Encoder::read_layer(const SafetensorsFile& file, int64_t index) c
   const std::string attention = prefix + ".attention";
   const int64_t width = config_.width;
   return {
-      read_linear(file, {attention + ".self.query", attention + ".self.key", attention + ".self.value"},
-                  width, width),
+      read_linear(file, {attention + ".self.query", attention + ".self.key", attention + ".self.value"}, width, width),
       read_linear(file, {attention + ".output.dense"}, width, width),
       read_linear(file, {prefix + ".intermediate.dense"}, config_.inner_width, width),
       read_linear(file, {prefix + ".output.dense"}, width, config_.inner_width),
@@ -164,13 +155,12 @@ void Encoder::look_up(const std::vector<std::vector<int64_t>>& sentences) {
     lengths[sentence] = static_cast<int32_t>(live);
     for (int64_t row = 0; row < length_; ++row) {
       const int64_t token = row < live ? tokens[static_cast<size_t>(row)] : 0;
-      if (token < 0 || token >= config_.vocabulary)
-        throw std::runtime_error("a token lies outside the vocabulary");
+      if (token < 0 || token >= config_.vocabulary) throw std::runtime_error("a token lies outside the vocabulary");
       const int64_t first = (sentence * length_ + row) * config_.width;
       mixed_.store(row < live ? &words_[static_cast<size_t>(token * config_.width)] : zero.data(), first,
                    config_.width);
-      projected_.store(row < live ? &positions_[static_cast<size_t>(row * config_.width)] : zero.data(),
-                       first, config_.width);
+      projected_.store(row < live ? &positions_[static_cast<size_t>(row * config_.width)] : zero.data(), first,
+                       config_.width);
     }
   }
 }
@@ -182,8 +172,7 @@ void Encoder::run_linear(Step& step, const Linear& linear, const HostTensor& x, 
             {LinearUid::Y, y.data()}});
 }
 
-void Encoder::run_add_norm(const Norm& norm, const HostTensor& x, const HostTensor& residual,
-                           const HostTensor& y) {
+void Encoder::run_add_norm(const Norm& norm, const HostTensor& x, const HostTensor& residual, const HostTensor& y) {
   add_norm_.run({{AddNormUid::X, x.data()},
                  {AddNormUid::RESIDUAL, residual.data()},
                  {AddNormUid::SCALE, norm.scale.data()},
@@ -218,8 +207,7 @@ std::vector<float> Encoder::pool() const {
     }
     // The mean's factor cancels in the division by the length.
     double squares = 0;
-    for (size_t column = 0; column < width; ++column)
-      squares += double{embedding[column]} * embedding[column];
+    for (size_t column = 0; column < width; ++column) squares += double{embedding[column]} * embedding[column];
     for (size_t column = 0; column < width; ++column)
       embedding[column] = static_cast<float>(embedding[column] / std::sqrt(squares));
   }

@@ -44,8 +44,8 @@ class Step {
 // biases and norm parameters in FLOAT.
 class Encoder {
  public:
-  Encoder(fusednn::handle_t handle, const EncoderConfig& config, const SafetensorsFile& file,
-          fusednn::DataType_t type, int64_t batch, int64_t length);
+  Encoder(fusednn::handle_t handle, const EncoderConfig& config, const SafetensorsFile& file, fusednn::DataType_t type,
+          int64_t batch, int64_t length);
 
   // One embedding of length 1 per sentence, [batch, width]. Throws where the sentences do not fit the batch.
   std::vector<float> embed(const std::vector<std::vector<int64_t>>& sentences);

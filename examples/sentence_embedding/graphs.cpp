@@ -37,12 +37,12 @@ Tensor_attributes float_row(const char* name, int64_t uid, int64_t columns) {
 Graph linear_graph(DataType_t io, int64_t rows, int64_t inputs, int64_t outputs, Activation activation) {
   Graph graph = empty_graph("linear", io);
   auto x = graph.tensor(matrix("x", LinearUid::X, rows, inputs));
-  auto weight = graph.tensor(
-      matrix("weight", LinearUid::WEIGHT, inputs, outputs).set_stride({inputs * outputs, 1, inputs}));
+  auto weight =
+      graph.tensor(matrix("weight", LinearUid::WEIGHT, inputs, outputs).set_stride({inputs * outputs, 1, inputs}));
   auto bias = graph.tensor(float_row("bias", LinearUid::BIAS, outputs));
   auto product = graph.matmul(x, weight, fe::graph::Matmul_attributes().set_name("matmul"));
-  auto y = graph.pointwise(product, bias,
-                           Pointwise_attributes().set_name("add_bias").set_mode(fe::PointwiseMode_t::ADD));
+  auto y =
+      graph.pointwise(product, bias, Pointwise_attributes().set_name("add_bias").set_mode(fe::PointwiseMode_t::ADD));
   if (activation == Activation::GELU)
     y = graph.pointwise(y, Pointwise_attributes().set_name("gelu").set_mode(fe::PointwiseMode_t::GELU_FWD));
   y->set_name("y").set_uid(LinearUid::Y).set_output(true);
@@ -88,8 +88,7 @@ Graph add_norm_graph(DataType_t io, int64_t rows, int64_t width, float epsilon) 
   auto residual = graph.tensor(matrix("residual", AddNormUid::RESIDUAL, rows, width));
   auto scale = graph.tensor(float_row("scale", AddNormUid::SCALE, width));
   auto bias = graph.tensor(float_row("bias", AddNormUid::BIAS, width));
-  auto sum =
-      graph.pointwise(x, residual, Pointwise_attributes().set_name("add").set_mode(fe::PointwiseMode_t::ADD));
+  auto sum = graph.pointwise(x, residual, Pointwise_attributes().set_name("add").set_mode(fe::PointwiseMode_t::ADD));
   auto outputs = graph.layernorm(sum, scale, bias,
                                  fe::graph::Layernorm_attributes()
                                      .set_name("norm")

@@ -75,8 +75,7 @@ Table similarities(const std::vector<float>& embeddings, size_t count) {
   Table table(count, std::vector<double>(count));
   for (size_t a = 0; a < count; ++a)
     for (size_t b = 0; b < count; ++b)
-      for (size_t i = 0; i < width; ++i)
-        table[a][b] += double{embeddings[a * width + i]} * embeddings[b * width + i];
+      for (size_t i = 0; i < width; ++i) table[a][b] += double{embeddings[a * width + i]} * embeddings[b * width + i];
   return table;
 }
 
@@ -146,8 +145,8 @@ void print_times(const Measurement& measurement) {
     std::printf("%-11s %5d %11.3f  %-13s %s\n", time.graph.c_str(), time.calls, median(time.milliseconds),
                 time.engine.c_str(), time.plan.c_str());
   std::printf("%-11s %5s %11.3f\n", "the rest", "", median(measurement.outside_graphs));
-  std::printf("%-11s %5s %11.3f  median of %zu passes\n\n", "whole pass", "",
-              median(measurement.milliseconds), measurement.milliseconds.size());
+  std::printf("%-11s %5s %11.3f  median of %zu passes\n\n", "whole pass", "", median(measurement.milliseconds),
+              measurement.milliseconds.size());
 }
 
 json to_json(const Measurement& measurement) {
@@ -186,12 +185,11 @@ int run(const Options& options) {
   const char* dtype = narrow ? "bfloat16" : "float32";
   if (options.json) {
     json result = to_json(measurement);
-    result.update(
-        {{"dtype", dtype}, {"difference", difference}, {"limit", limit}, {"correct", difference <= limit}});
+    result.update({{"dtype", dtype}, {"difference", difference}, {"limit", limit}, {"correct", difference <= limit}});
     std::printf("%s\n", result.dump().c_str());
   } else {
-    std::printf("all-MiniLM-L6-v2 on the CPU in %s: %zu sentences padded to %zu tokens\n\n", dtype,
-                token_ids.size(), length);
+    std::printf("all-MiniLM-L6-v2 on the CPU in %s: %zu sentences padded to %zu tokens\n\n", dtype, token_ids.size(),
+                length);
     print_table(table, tokens.at("sentences").get<std::vector<std::string>>());
     print_times(measurement);
     std::printf("largest difference from the reference table: %.2g (limit %g): %s\n", difference, limit,

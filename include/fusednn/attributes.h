@@ -62,9 +62,15 @@ class Matmul_attributes : public Attributes<Matmul_attributes> {
   /// Value that rows and columns beyond the per-batch sizes are taken to hold.
   Matmul_attributes& set_padding(double value) { return set("padding_value", value); }
   /// Per-batch sizes, INT32 [B,1,1].
-  Matmul_attributes& set_m_override(std::shared_ptr<Tensor_attributes> t) { return set_input("M_override", std::move(t)); }
-  Matmul_attributes& set_n_override(std::shared_ptr<Tensor_attributes> t) { return set_input("N_override", std::move(t)); }
-  Matmul_attributes& set_k_override(std::shared_ptr<Tensor_attributes> t) { return set_input("K_override", std::move(t)); }
+  Matmul_attributes& set_m_override(std::shared_ptr<Tensor_attributes> t) {
+    return set_input("M_override", std::move(t));
+  }
+  Matmul_attributes& set_n_override(std::shared_ptr<Tensor_attributes> t) {
+    return set_input("N_override", std::move(t));
+  }
+  Matmul_attributes& set_k_override(std::shared_ptr<Tensor_attributes> t) {
+    return set_input("K_override", std::move(t));
+  }
 };
 
 class Pointwise_attributes : public Attributes<Pointwise_attributes> {
@@ -151,7 +157,9 @@ class SDPA_attributes : public Attributes<SDPA_attributes> {
   /// Stats to base 2 instead of base e.
   SDPA_attributes& set_stats_use_log2(bool value) { return set("stats_use_log2", value); }
   /// Factor on Q·Kᵀ; 1 where unset. A tensor and a value exclude one another.
-  SDPA_attributes& set_attn_scale(std::shared_ptr<Tensor_attributes> t) { return set_input("Attn_scale", std::move(t)); }
+  SDPA_attributes& set_attn_scale(std::shared_ptr<Tensor_attributes> t) {
+    return set_input("Attn_scale", std::move(t));
+  }
   SDPA_attributes& set_attn_scale(float value) { return set("attn_scale_value", double(value)); }
   /// Added to the scaled scores; broadcasts over any of B, H, S_q, S_kv.
   SDPA_attributes& set_bias(std::shared_ptr<Tensor_attributes> t) { return set_input("Bias", std::move(t)); }
@@ -159,7 +167,9 @@ class SDPA_attributes : public Attributes<SDPA_attributes> {
   SDPA_attributes& set_padding_mask(bool value) { return set("padding_mask", value); }
   /// Live rows per batch, INT32 or INT64 [B,1,1,1].
   SDPA_attributes& set_seq_len_q(std::shared_ptr<Tensor_attributes> t) { return set_input("SEQ_LEN_Q", std::move(t)); }
-  SDPA_attributes& set_seq_len_kv(std::shared_ptr<Tensor_attributes> t) { return set_input("SEQ_LEN_KV", std::move(t)); }
+  SDPA_attributes& set_seq_len_kv(std::shared_ptr<Tensor_attributes> t) {
+    return set_input("SEQ_LEN_KV", std::move(t));
+  }
 
   /// Top-left causal: alignment TOP_LEFT and right bound 0. Together with a right bound: what both let a row see.
   SDPA_attributes& set_causal_mask(bool value) { return set_causal(value, DiagonalAlignment_t::TOP_LEFT); }

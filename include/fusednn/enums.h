@@ -89,14 +89,14 @@
 #define FUSEDNN_TENSOR_REORDERINGS(X) X(NONE) X(INT8x32) X(F16x16) X(F8_128x4)
 #define FUSEDNN_DIAGONAL_ALIGNMENTS(X) X(TOP_LEFT) X(BOTTOM_RIGHT)
 #define FUSEDNN_ATTENTION_IMPLEMENTATIONS(X) X(AUTO) X(COMPOSITE) X(UNIFIED)
-#define FUSEDNN_BEHAVIOR_NOTES(X)     \
-  X(RUNTIME_COMPILATION)              \
-  X(REQUIRES_FILTER_INT8x32_REORDER)  \
-  X(REQUIRES_BIAS_INT8x32_REORDER)    \
-  X(SUPPORTS_CUDA_GRAPH_NATIVE_API)   \
-  X(CUBLASLT_DEPENDENCY)              \
-  X(IN_PLACE_SAFE_ext)                \
-  X(SLOW_ext)                         \
+#define FUSEDNN_BEHAVIOR_NOTES(X)    \
+  X(RUNTIME_COMPILATION)             \
+  X(REQUIRES_FILTER_INT8x32_REORDER) \
+  X(REQUIRES_BIAS_INT8x32_REORDER)   \
+  X(SUPPORTS_CUDA_GRAPH_NATIVE_API)  \
+  X(CUBLASLT_DEPENDENCY)             \
+  X(IN_PLACE_SAFE_ext)               \
+  X(SLOW_ext)                        \
   X(BATCH_INVARIANT_ext)
 #define FUSEDNN_NUMERICAL_NOTES(X) \
   X(TENSOR_CORE)                   \
@@ -138,22 +138,22 @@
   X(TILE_M)                   \
   X(TILE_N)                   \
   X(WARP_SPEC_CFG)
-#define FUSEDNN_ERROR_CODES(X)               \
-  X(OK)                                      \
-  X(ATTRIBUTE_NOT_SET)                       \
-  X(SHAPE_DEDUCTION_FAILED)                  \
-  X(INVALID_TENSOR_NAME)                     \
-  X(INVALID_VARIANT_PACK)                    \
-  X(GRAPH_NOT_SUPPORTED)                     \
-  X(GRAPH_EXECUTION_PLAN_CREATION_FAILED)    \
-  X(GRAPH_EXECUTION_FAILED)                  \
-  X(HEURISTIC_QUERY_FAILED)                  \
-  X(UNSUPPORTED_GRAPH_FORMAT)                \
-  X(CUDA_API_FAILED)                         \
-  X(CUDNN_BACKEND_API_FAILED)                \
-  X(INVALID_CUDA_DEVICE)                     \
-  X(HANDLE_ERROR)                            \
-  X(INVALID_VALUE)                           \
+#define FUSEDNN_ERROR_CODES(X)            \
+  X(OK)                                   \
+  X(ATTRIBUTE_NOT_SET)                    \
+  X(SHAPE_DEDUCTION_FAILED)               \
+  X(INVALID_TENSOR_NAME)                  \
+  X(INVALID_VARIANT_PACK)                 \
+  X(GRAPH_NOT_SUPPORTED)                  \
+  X(GRAPH_EXECUTION_PLAN_CREATION_FAILED) \
+  X(GRAPH_EXECUTION_FAILED)               \
+  X(HEURISTIC_QUERY_FAILED)               \
+  X(UNSUPPORTED_GRAPH_FORMAT)             \
+  X(CUDA_API_FAILED)                      \
+  X(CUDNN_BACKEND_API_FAILED)             \
+  X(INVALID_CUDA_DEVICE)                  \
+  X(HANDLE_ERROR)                         \
+  X(INVALID_VALUE)                        \
   X(NVRTC_COMPILATION_FAILED)
 
 FUSEDNN_BEGIN_NAMESPACE

@@ -169,8 +169,7 @@ class FUSEDNN_EXPORT Graph {
   error_t execute(handle_t, std::unordered_map<int64_t, void*>&, void* workspace) const;
   /// Pointers in the order of `get_variant_pack_uids_sorted`.
   error_t execute(handle_t, void** sorted_pointers, int count, void* workspace) const;
-  error_t execute_plan_at_index(handle_t, std::unordered_map<tensor_ptr, void*>&, void* workspace,
-                                int64_t index) const;
+  error_t execute_plan_at_index(handle_t, std::unordered_map<tensor_ptr, void*>&, void* workspace, int64_t index) const;
   error_t execute_plan_at_index(handle_t, std::unordered_map<int64_t, void*>&, void* workspace, int64_t index) const;
   error_t execute_plan_at_index(handle_t, void** sorted_pointers, int count, void* workspace, int64_t index) const;
   error_t prepare_variant_pack_template();

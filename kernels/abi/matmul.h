@@ -20,16 +20,16 @@ struct WgmmaConfig {
   int tile_m = 128;
   int tile_n = 256;
   int stages = 4;
-  int consumers = 2;         // warpgroups that multiply; one more loads
-  bool pingpong = false;     // each consumer takes whole tiles in turn, instead of its share of every tile's rows
-  int lag = 0;               // stages that each consumer starts behind the one before it, so that epilogues overlap
-  int cluster_m = 1;         // blocks of a cluster along M share tiles of B, those along N tiles of A
+  int consumers = 2;      // warpgroups that multiply; one more loads
+  bool pingpong = false;  // each consumer takes whole tiles in turn, instead of its share of every tile's rows
+  int lag = 0;            // stages that each consumer starts behind the one before it, so that epilogues overlap
+  int cluster_m = 1;      // blocks of a cluster along M share tiles of B, those along N tiles of A
   int cluster_n = 1;
   Major a = Major::K;
   Major b = Major::K;
-  bool transposed = false;   // D has M contiguous (and so does the epilogue's full tensor)
-  int store_columns = 64;    // columns of D that are staged and stored together
-  int store_slots = 2;       // staged pieces for each storing group
+  bool transposed = false;  // D has M contiguous (and so does the epilogue's full tensor)
+  int store_columns = 64;   // columns of D that are staged and stored together
+  int store_slots = 2;      // staged pieces for each storing group
 
   static constexpr int kTileK = 64;
   static constexpr int kRowBytes = 128;  // kTileK elements; also the span of the swizzle
@@ -120,13 +120,13 @@ struct MatmulParams {
   unsigned long long policy_d;
   int m;
   int n;
-  int k;          // above 0
+  int k;  // above 0
   int batch;
   int a_batched;  // 0: one A for the whole batch
   int b_batched;
   int c_batched;
-  int group;      // tiles (of a cluster) along the grouped dimension that run side by side
-  int group_n;    // 1: tiles are grouped along N, 0: along M
+  int group;    // tiles (of a cluster) along the grouped dimension that run side by side
+  int group_n;  // 1: tiles are grouped along N, 0: along M
 };
 
 }  // namespace fusednn::abi

@@ -17,8 +17,7 @@ inline constexpr float kInf = __builtin_bit_cast(float, 0x7f800000u);
 inline constexpr float kLog2E = 1.44269504f;
 inline constexpr float kLn2Hi = 0x1.62e4p-1f;     // 15 bits: an exponent times this is exact
 inline constexpr float kLn2Lo = 0x1.7f7d1cp-20f;  // ln 2 - kLn2Hi
-inline constexpr float kRoundToInt =
-    0x1.8p23f;  // adding it leaves the nearest integer in the low mantissa bits
+inline constexpr float kRoundToInt = 0x1.8p23f;   // adding it leaves the nearest integer in the low mantissa bits
 
 FUSEDNN_FN float upper_12_bits(float x) { return float_of(bits_of(x) & 0xfffff000u); }
 
@@ -72,9 +71,7 @@ FUSEDNN_FN ExpFactors<float> exp_factors(float h, float l) {
   i32 half = e.n >> 1;
   return {h < -170.0f ? 0.0f : p, {exp2_int(half), exp2_int(e.n - half)}};
 }
-FUSEDNN_FN ExpFactors<double> exp_factors(double h, double l) {
-  return {FUSEDNN_LIBM(exp)(h) * (1.0 + l), {1.0, 1.0}};
-}
+FUSEDNN_FN ExpFactors<double> exp_factors(double h, double l) { return {FUSEDNN_LIBM(exp)(h) * (1.0 + l), {1.0, 1.0}}; }
 
 FUSEDNN_FN float exp(float x) { return exp_value(exp_factors(x, 0.0f)); }
 FUSEDNN_FN double exp(double x) { return FUSEDNN_LIBM(exp)(x); }
@@ -163,8 +160,7 @@ FUSEDNN_FN NormalTail<float> normal_tail(float a) {
   p = p * t + 0x1.3a0d1ep-4f;
   p = p * t - 0x1.5bb442p-3f;
   p = p * t + 0x1.f1b89cp-3f;
-  float ah = upper_12_bits(
-      a);  // a^2 = ah^2 + (a + ah)(a - ah); one rounding of a^2 alone would cost 80 ulp at a = 13
+  float ah = upper_12_bits(a);  // a^2 = ah^2 + (a + ah)(a - ah); one rounding of a^2 alone would cost 80 ulp at a = 13
   return {a, u * p, exp_factors(-0.5f * (ah * ah), -0.5f * ((a + ah) * (a - ah)))};
 }
 FUSEDNN_FN NormalTail<double> normal_tail(double a) {

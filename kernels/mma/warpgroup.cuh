@@ -30,8 +30,7 @@ struct Accumulator {
 #pragma unroll
       for (u32 slab = 0; slab < kSlabs; ++slab) {
         ptx::Wgmma<T, kColumns>::template multiply<kA == Major::MN, kB == Major::MN>(
-            x[slab], desc_a + (slab * kSlabBytes + step * kStepA) / 16, desc_b + step * kStepB / 16,
-            keep || step > 0);
+            x[slab], desc_a + (slab * kSlabBytes + step * kStepA) / 16, desc_b + step * kStepB / 16, keep || step > 0);
       }
     }
   }

@@ -75,7 +75,8 @@ FUSEDNN_DEVICE u32 cluster_rank() {
 FUSEDNN_DEVICE void cluster_sync() {
   asm volatile(
       "barrier.cluster.arrive.relaxed;\n"
-      "barrier.cluster.wait;" ::: "memory");
+      "barrier.cluster.wait;" ::
+          : "memory");
 }
 
 // Each thread that wrote shared memory by ordinary stores, before the copy engine or the tensor cores read it.

@@ -52,10 +52,14 @@ FUSEDNN_DEVICE void store_matrices(u32 address, u32 r0, u32 r1, u32 r2, u32 r3) 
 template <bool kTransposed>
 FUSEDNN_DEVICE void load_matrices(u32 address, u32& r0, u32& r1) {
   if constexpr (kTransposed) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(r0), "=r"(r1) : "r"(address)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(r0), "=r"(r1)
+                 : "r"(address)
                  : "memory");
   } else {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(r0), "=r"(r1) : "r"(address)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(r0), "=r"(r1)
+                 : "r"(address)
                  : "memory");
   }
 }

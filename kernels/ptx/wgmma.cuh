@@ -93,22 +93,22 @@ struct Wgmma;
 #define FUSEDNN_BINDS_32(d) FUSEDNN_BINDS_31(d), FUSEDNN_BIND(d, 124)
 
 // a, b, s, ta, tb are the positions of the operands that follow the accumulators.
-#define FUSEDNN_WGMMA(T, text, n, groups, a, b, s, ta, tb)                                                  \
-  template <>                                                                                               \
-  struct Wgmma<T, n> {                                                                                      \
-    template <int kTransA, int kTransB>                                                                     \
-    FUSEDNN_DEVICE static void multiply(float (&d)[n / 2], u64 desc_a, u64 desc_b, int accumulate) {        \
-      asm volatile(                                                                                         \
-          "{\n.reg .pred p;\nsetp.ne.b32 p, %" #s ", 0;\n"                                                  \
-          "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." text                                            \
-          " {" FUSEDNN_NAMES_##groups "}, %" #a ", %" #b ", p, 1, 1, %" #ta ", %" #tb ";\n}"                \
-          : FUSEDNN_BINDS_##groups(d)                                                                       \
-          : "l"(desc_a), "l"(desc_b), "r"(accumulate), "n"(kTransA), "n"(kTransB));                         \
-    }                                                                                                       \
+#define FUSEDNN_WGMMA(T, text, n, groups, a, b, s, ta, tb)                                            \
+  template <>                                                                                         \
+  struct Wgmma<T, n> {                                                                                \
+    template <int kTransA, int kTransB>                                                               \
+    FUSEDNN_DEVICE static void multiply(float (&d)[n / 2], u64 desc_a, u64 desc_b, int accumulate) {  \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #s                                            \
+                   ", 0;\n"                                                                           \
+                   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." text " {" FUSEDNN_NAMES_##groups \
+                   "}, %" #a ", %" #b ", p, 1, 1, %" #ta ", %" #tb ";\n}"                             \
+                   : FUSEDNN_BINDS_##groups(d)                                                        \
+                   : "l"(desc_a), "l"(desc_b), "r"(accumulate), "n"(kTransA), "n"(kTransB));          \
+    }                                                                                                 \
   };
 
-#define FUSEDNN_WGMMA_16BIT(n, groups, a, b, s, ta, tb)                                                     \
-  FUSEDNN_WGMMA(bf16, "bf16.bf16", n, groups, a, b, s, ta, tb)                                              \
+#define FUSEDNN_WGMMA_16BIT(n, groups, a, b, s, ta, tb)        \
+  FUSEDNN_WGMMA(bf16, "bf16.bf16", n, groups, a, b, s, ta, tb) \
   FUSEDNN_WGMMA(fp16, "f16.f16", n, groups, a, b, s, ta, tb)
 
 FUSEDNN_WGMMA_16BIT(8, 1, 4, 5, 6, 7, 8)

@@ -13,12 +13,12 @@ std::optional<int64_t> EnumNames::value(std::string_view name) const {
 }
 
 #define FUSEDNN_NAME(name) #name,
-#define FUSEDNN_ENUM_NAMES(Enum, FIRST, LIST)                                      \
-  template <>                                                                      \
-  EnumNames const& enum_names<Enum>() {                                            \
-    static constexpr std::string_view names[] = {FIRST LIST(FUSEDNN_NAME)};        \
-    static constexpr EnumNames table = {#Enum, names, int(std::size(names))};      \
-    return table;                                                                  \
+#define FUSEDNN_ENUM_NAMES(Enum, FIRST, LIST)                                 \
+  template <>                                                                 \
+  EnumNames const& enum_names<Enum>() {                                       \
+    static constexpr std::string_view names[] = {FIRST LIST(FUSEDNN_NAME)};   \
+    static constexpr EnumNames table = {#Enum, names, int(std::size(names))}; \
+    return table;                                                             \
   }
 #define FUSEDNN_NOT_SET "NOT_SET",
 #define FUSEDNN_NOTHING

@@ -24,9 +24,7 @@ class Hasher {
     return add_bytes(&value, sizeof(value));
   }
 
-  Hasher& add(std::string_view text) {
-    return add(uint64_t{text.size()}).add_bytes(text.data(), text.size());
-  }
+  Hasher& add(std::string_view text) { return add(uint64_t{text.size()}).add_bytes(text.data(), text.size()); }
   Hasher& add(char const* text) { return add(std::string_view(text)); }
 
   template <std::ranges::sized_range Range>

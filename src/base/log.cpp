@@ -19,8 +19,7 @@ class Logger {
     level_ = setting.level;
     if (setting.file.empty()) return;
     file_ = std::fopen(std::string(setting.file).c_str(), "a");
-    if (file_ == nullptr)
-      write(LogLevel::ERROR, fmt::format("FUSEDNN_LOG: cannot append to {}", setting.file));
+    if (file_ == nullptr) write(LogLevel::ERROR, fmt::format("FUSEDNN_LOG: cannot append to {}", setting.file));
   }
 
   void write(LogLevel level, std::string_view message) {

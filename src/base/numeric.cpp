@@ -12,12 +12,10 @@ constexpr TypeInfo row(DataType_t type) {
 }
 
 constexpr TypeInfo table[] = {
-    row<float>(DataType_t::FLOAT),         row<double>(DataType_t::DOUBLE),
-    row<half_t>(DataType_t::HALF),         row<bfloat16_t>(DataType_t::BFLOAT16),
-    row<fp8_e4m3_t>(DataType_t::FP8_E4M3), row<fp8_e5m2_t>(DataType_t::FP8_E5M2),
-    row<int8_t>(DataType_t::INT8),         row<uint8_t>(DataType_t::UINT8),
-    row<int32_t>(DataType_t::INT32),       row<int64_t>(DataType_t::INT64),
-    row<boolean_t>(DataType_t::BOOLEAN),
+    row<float>(DataType_t::FLOAT),         row<double>(DataType_t::DOUBLE),       row<half_t>(DataType_t::HALF),
+    row<bfloat16_t>(DataType_t::BFLOAT16), row<fp8_e4m3_t>(DataType_t::FP8_E4M3), row<fp8_e5m2_t>(DataType_t::FP8_E5M2),
+    row<int8_t>(DataType_t::INT8),         row<uint8_t>(DataType_t::UINT8),       row<int32_t>(DataType_t::INT32),
+    row<int64_t>(DataType_t::INT64),       row<boolean_t>(DataType_t::BOOLEAN),
 };
 
 }  // namespace

@@ -46,9 +46,8 @@ struct NarrowFloat {
   static constexpr int min_exponent = 1 - exponent_bias;  // of the smallest normal value
   static constexpr Bits sign_mask = Bits(1u << (Format::exponent_bits + Format::significand_bits));
   static constexpr Bits exponent_mask = Bits(((1u << Format::exponent_bits) - 1) << Format::significand_bits);
-  static constexpr Bits nan_bits = Format::has_infinity
-                                       ? Bits(exponent_mask | (1u << (Format::significand_bits - 1)))
-                                       : Bits(sign_mask - 1);
+  static constexpr Bits nan_bits =
+      Format::has_infinity ? Bits(exponent_mask | (1u << (Format::significand_bits - 1))) : Bits(sign_mask - 1);
   static constexpr Bits max_bits = Format::has_infinity ? Bits(exponent_mask - 1) : Bits(nan_bits - 1);
   static constexpr Bits overflow_bits = Format::has_infinity ? exponent_mask : max_bits;
 
@@ -98,8 +97,7 @@ constexpr Magnitude magnitude_of(double finite) {
   auto const bits = std::bit_cast<uint64_t>(finite);
   uint64_t const fraction = bits & ((uint64_t{1} << 52) - 1);
   int const exponent = static_cast<int>(bits >> 52 & 0x7ff);
-  return exponent == 0 ? Magnitude{fraction, -1074}
-                       : Magnitude{fraction | uint64_t{1} << 52, exponent - 1075};
+  return exponent == 0 ? Magnitude{fraction, -1074} : Magnitude{fraction | uint64_t{1} << 52, exponent - 1075};
 }
 
 /// The nearest value of T, ties to even, in one rounding; overflow as T's format says.
@@ -220,8 +218,7 @@ template <class T>
 constexpr NumericLimits numeric_limits_of() {
   if constexpr (is_narrow_float<T>) {
     using F = typename T::format;
-    constexpr double step =
-        std::numeric_limits<double>::epsilon() * double(uint64_t{1} << (52 - F::significand_bits));
+    constexpr double step = std::numeric_limits<double>::epsilon() * double(uint64_t{1} << (52 - F::significand_bits));
     double const min_normal = to_float(T{typename T::Bits(1u << F::significand_bits)});
     return {step / 2, to_float(T{T::max_bits}), min_normal, min_normal * step, F::has_infinity};
   } else if constexpr (std::is_same_v<T, boolean_t>) {

@@ -36,16 +36,15 @@ class Writer {
 
   LoopKernels write() {
     int64_t const row_tiles = (q_[2] + query_tile - 1) / query_tile;
-    int64_t const wide = value_tile(node_.compute),
-                  value_tiles = std::max<int64_t>((v_[3] + wide - 1) / wide, 1);
+    int64_t const wide = value_tile(node_.compute), value_tiles = std::max<int64_t>((v_[3] + wide - 1) / wide, 1);
     int64_t const tiles = q_[0] * q_[1] * row_tiles * value_tiles;
     if (tiles == 0) return {};
     fit_indices();
     Epilogue const epilogue = write_body(tiles, row_tiles, value_tiles);
     LoopKernel kernel = anchored_kernel("generic_attention", "attention.cuh", tiles, narrow_,
                                         LoopValues(graph_, program_), epilogue, parameters_, text_, target_);
-    kernel.description = fmt::format("{}: {} x {} heads, {} queries, {} keys, widths {} and {}, {} tiles",
-                                     kernel.entry, q_[0], q_[1], q_[2], k_[2], q_[3], v_[3], tiles);
+    kernel.description = fmt::format("{}: {} x {} heads, {} queries, {} keys, widths {} and {}, {} tiles", kernel.entry,
+                                     q_[0], q_[1], q_[2], k_[2], q_[3], v_[3], tiles);
     return {{std::move(kernel)}, 0};
   }
 
@@ -152,8 +151,8 @@ class Writer {
     bool const bottom_right =
         node_.attrs.get_enum<DiagonalAlignment_t>("diagonal_alignment") == DiagonalAlignment_t::BOTTOM_RIGHT;
     std::string const left = bound("left_bound"), right = bound("right_bound");
-    text_.line("generic::Mask const mask({}, {}, {}, {}, {}, {}, {});", length_q, length_kv,
-               text_.size(q_[2]), text_.size(k_[2]), bottom_right, left, right);
+    text_.line("generic::Mask const mask({}, {}, {}, {}, {}, {}, {});", length_q, length_kv, text_.size(q_[2]),
+               text_.size(k_[2]), bottom_right, left, right);
   }
 
   void write_stats(TensorId t, std::string const& pointer) {

@@ -20,14 +20,12 @@ std::string KernelParameters::add(ir::TensorId t, bool written, bool apart) {
     list_ += fmt::format("const __grid_constant__ {}::Raw {}, ", storage, name);
     return "&" + name;
   }
-  list_ +=
-      fmt::format("{}::Raw{}* {}{}, ", storage, written ? "" : " const", apart ? "__restrict__ " : "", name);
+  list_ += fmt::format("{}::Raw{}* {}{}, ", storage, written ? "" : " const", apart ? "__restrict__ " : "", name);
   return name;
 }
 
 bool is_pointwise_epilogue(LoopProgram const& program) {
-  return program.anchor >= 0 &&
-         std::all_of(program.values.begin(), program.values.end(), [](LoopValue const& v) {
+  return program.anchor >= 0 && std::all_of(program.values.begin(), program.values.end(), [](LoopValue const& v) {
            return v.op == Op::load || v.op == Op::anchor || v.op == Op::pointwise || v.op == Op::cast ||
                   v.op == Op::round;
          });
@@ -53,9 +51,8 @@ bool epilogue_fits_31_bits(LoopProgram const& program) {
   }
   for (LoopValue const& v : program.values)
     if (v.op == Op::load && reach(program.space, v.strides, v.offset) > narrow_limit) return false;
-  return std::all_of(program.stores.begin(), program.stores.end(), [&](LoopStore const& s) {
-    return reach(program.space, s.strides, s.offset) <= narrow_limit;
-  });
+  return std::all_of(program.stores.begin(), program.stores.end(),
+                     [&](LoopStore const& s) { return reach(program.space, s.strides, s.offset) <= narrow_limit; });
 }
 
 ir::Node const& anchor_of(ir::OpGraph const& graph, LoopProgram const& program) {
@@ -63,8 +60,8 @@ ir::Node const& anchor_of(ir::OpGraph const& graph, LoopProgram const& program) 
 }
 
 LoopKernel anchored_kernel(std::string_view kind, std::string_view header, int64_t tiles, bool narrow,
-                           LoopValues const& values, Epilogue const& epilogue,
-                           KernelParameters const& parameters, KernelText& text, LoopTarget const& target) {
+                           LoopValues const& values, Epilogue const& epilogue, KernelParameters const& parameters,
+                           KernelText& text, LoopTarget const& target) {
   LoopKernel kernel;
   kernel.entry = values.entry_name(kind);
   kernel.operands = parameters.operands();
@@ -76,8 +73,8 @@ LoopKernel anchored_kernel(std::string_view kind, std::string_view header, int64
   kernel.source.text = fmt::format(
       "#include \"families/generic/{}\"\n\nusing namespace fusednn;\nusing namespace fusednn::loop;\n\n{}\n{}\n"
       "extern \"C\" __global__ void __launch_bounds__(256, 1) {}({}const __grid_constant__ Sizes s) {{\n{}}}\n",
-      header, index_and_sizes(narrow, kernel.sizes.size()), epilogue.definition, kernel.entry,
-      parameters.list(), text.take_text());
+      header, index_and_sizes(narrow, kernel.sizes.size()), epilogue.definition, kernel.entry, parameters.list(),
+      text.take_text());
   return kernel;
 }
 
@@ -115,8 +112,7 @@ Epilogue write_epilogue(ir::OpGraph const& graph, LoopProgram const& program, Ke
     std::string from;
     if (x.op == Op::load) {
       std::string const memory = member(x.tensor, false);
-      from = fmt::format("{}::load<{}>({}[{}])", values.storage(x.tensor), lane, memory,
-                         offset(x.strides, x.offset));
+      from = fmt::format("{}::load<{}>({}[{}])", values.storage(x.tensor), lane, memory, offset(x.strides, x.offset));
     } else if (x.op == Op::anchor) {
       from = "anchor";
     } else if (values.is_index(x)) {
@@ -129,8 +125,7 @@ Epilogue write_epilogue(ir::OpGraph const& graph, LoopProgram const& program, Ke
   }
   for (LoopStore const& s : program.stores) {
     std::string const memory = member(s.tensor, true);
-    text.line("{}[{}] = {}::store(t{});", memory, offset(s.strides, s.offset), values.storage(s.tensor),
-              s.value);
+    text.line("{}[{}] = {}::store(t{});", memory, offset(s.strides, s.offset), values.storage(s.tensor), s.value);
   }
   text.close();
   return {fmt::format("struct Epilogue {{\n{}  Sizes const& s;\n\n{}}};\n", members, text.take_text()),

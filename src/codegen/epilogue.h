@@ -42,8 +42,8 @@ struct Epilogue {
 
 /// The functor of a pointwise program. Its memory becomes arguments, its sizes those of `text`, under the
 /// name `s`.
-Epilogue write_epilogue(ir::OpGraph const& graph, passes::LoopProgram const& program,
-                        KernelParameters& parameters, KernelText& text);
+Epilogue write_epilogue(ir::OpGraph const& graph, passes::LoopProgram const& program, KernelParameters& parameters,
+                        KernelText& text);
 
 /// Where elements with these dims and strides end: the largest offset that is reached.
 int64_t reach(ir::Dims const& dims, ir::Dims const& strides, int64_t offset);
@@ -56,7 +56,7 @@ ir::Node const& anchor_of(ir::OpGraph const& graph, passes::LoopProgram const& p
 /// A kernel of 256 threads that walks `tiles` tiles with what families/generic/<header> offers; `text` holds its body,
 /// its name starts with `kind`. The description is left to the caller.
 LoopKernel anchored_kernel(std::string_view kind, std::string_view header, int64_t tiles, bool narrow,
-                           LoopValues const& values, Epilogue const& epilogue,
-                           KernelParameters const& parameters, KernelText& text, LoopTarget const& target);
+                           LoopValues const& values, Epilogue const& epilogue, KernelParameters const& parameters,
+                           KernelText& text, LoopTarget const& target);
 
 }  // namespace fusednn::codegen

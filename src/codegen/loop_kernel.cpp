@@ -79,9 +79,7 @@ class Writer : LoopValues, KernelText {
   /// The walk that computes a value that later ones keep: the first that needs it.
   int home(ValueId v) const { return home_[static_cast<size_t>(v)]; }
   /// Walk in which the fold of a reduction takes its elements; the first of two for centred moments.
-  int fold_sweep(ValueId v) const {
-    return sweep(v) - 1 - (value(v).op == Op::moments && centred(value(v)) ? 1 : 0);
-  }
+  int fold_sweep(ValueId v) const { return sweep(v) - 1 - (value(v).op == Op::moments && centred(value(v)) ? 1 : 0); }
 
   /// Values per element that walk `n` needs, and among them those that it must compute (the others were
   /// kept).
@@ -173,9 +171,7 @@ class Writer : LoopValues, KernelText {
     return a.kind == Access::Kind::load && host_scalar(graph_, partition_, a.tensor) != ir::no_tensor;
   }
 
-  std::string raw(size_t access) const {
-    return fmt::format("{}::Raw", storage(schedule_.accesses[access].tensor));
-  }
+  std::string raw(size_t access) const { return fmt::format("{}::Raw", storage(schedule_.accesses[access].tensor)); }
 
   // ---- One chunk of elements
 
@@ -191,8 +187,7 @@ class Writer : LoopValues, KernelText {
                                 : stride == 1 ? fmt::format("({})[j]", at)
                                               : fmt::format("({})[j * {}]", at, size(stride));
     line("#pragma unroll");
-    line("for (int j = 0; j < {}; ++j) {}[j] = {}::load<{}>({});", schedule_.run, array_of(v), type, lane,
-         element);
+    line("for (int j = 0; j < {}; ++j) {}[j] = {}::load<{}>({});", schedule_.run, array_of(v), type, lane, element);
   }
 
   void store(size_t index) {
@@ -324,16 +319,15 @@ class Writer : LoopValues, KernelText {
       if (x.op == Op::moments) {
         std::string const n_text = fmt::format("{}.0", std::max<int64_t>(count, 1));
         if (centred(x) && fold_sweep(v) == n)
-          line("double const mean{} = join_threads<FoldAdd, {}>(sum{}, shared) / {};", v, schedule_.threads,
-               v, n_text);
+          line("double const mean{} = join_threads<FoldAdd, {}>(sum{}, shared) / {};", v, schedule_.threads, v, n_text);
         if (fold_sweep(v) + centred(x) == n)
           line(
               "double const r{} = rsqrt(join_threads<FoldAdd, {}>(square{}, shared) / {} + "
               "static_cast<double>({}));",
               v, schedule_.threads, v, n_text, name(x.b));
       } else if (fold_sweep(v) == n) {
-        line("{} const joined{} = join_threads<{}, {}>(a{}, shared);", lane_name(x.type), v,
-             fold_name(mode_of(x)), schedule_.threads, v);
+        line("{} const joined{} = join_threads<{}, {}>(a{}, shared);", lane_name(x.type), v, fold_name(mode_of(x)),
+             schedule_.threads, v);
         if (schedule_.splits == 1)
           line("{} const r{} = {};", lane_name(x.type), v, finished(x, fmt::format("joined{}", v), count));
       }
@@ -383,9 +377,9 @@ class Writer : LoopValues, KernelText {
       operands.push_back(tensor_operand(graph_, partition_, x.tensor));
       // A thread that has loaded all it needs before it stores may store in place.
       char const* const apart = schedule_.mapping == Mapping::elements ? "" : " __restrict__";
-      arguments.push_back(is_scalar(a) ? fmt::format("{} const p{}", raw(a), a)
-                                       : fmt::format("{}{}*{} p{}", raw(a),
-                                                     x.kind == Access::Kind::load ? " const" : "", apart, a));
+      arguments.push_back(
+          is_scalar(a) ? fmt::format("{} const p{}", raw(a), a)
+                       : fmt::format("{}{}*{} p{}", raw(a), x.kind == Access::Kind::load ? " const" : "", apart, a));
     }
     add_partials(arguments, operands);
     LoopKernel k = end(arguments);
@@ -415,10 +409,9 @@ class Writer : LoopValues, KernelText {
         k.block_y = static_cast<uint32_t>(schedule_.lanes_y);
         break;
     }
-    k.description =
-        fmt::format("{}: {} x {} in runs of {}, {} threads{}{}", k.entry, kept, schedule_.reduced_count(),
-                    schedule_.run, k.block_x * k.block_y, schedule_.resident ? ", row in registers" : "",
-                    schedule_.splits > 1 ? fmt::format(", {} splits", schedule_.splits) : "");
+    k.description = fmt::format("{}: {} x {} in runs of {}, {} threads{}{}", k.entry, kept, schedule_.reduced_count(),
+                                schedule_.run, k.block_x * k.block_y, schedule_.resident ? ", row in registers" : "",
+                                schedule_.splits > 1 ? fmt::format(", {} splits", schedule_.splits) : "");
   }
 
   /// Partial results of split reductions: splits x kept lanes for each.
@@ -472,10 +465,9 @@ class Writer : LoopValues, KernelText {
         open(fmt::format("if (live && item < {})", chunk_count));
       } else {
         int64_t const per = (chunks + schedule_.splits - 1) / schedule_.splits;
-        line("Index const end{} = live ? min({}, Index(blockIdx.y + 1) * {}) : Index(0);", n, chunk_count,
-             size(per));
-        open(fmt::format("for (Index item = Index(blockIdx.y) * {} + thread; item < end{}; item += {})",
-                         size(per), n, threads));
+        line("Index const end{} = live ? min({}, Index(blockIdx.y + 1) * {}) : Index(0);", n, chunk_count, size(per));
+        open(fmt::format("for (Index item = Index(blockIdx.y) * {} + thread; item < end{}; item += {})", size(per), n,
+                         threads));
       }
       coordinates(schedule_.reduced, "item", 'y', true);
       for (size_t a = 0; a < schedule_.accesses.size(); ++a)
@@ -551,8 +543,7 @@ class Writer : LoopValues, KernelText {
       if (!folds(static_cast<ValueId>(v))) continue;
       LoopValue const& x = program_.values[v];
       if (schedule_.splits > 1)
-        line("partial{}[Index(blockIdx.y) * {} + item * {} + j] = a{}[j];", v, size(schedule_.kept_count()),
-             run, v);
+        line("partial{}[Index(blockIdx.y) * {} + item * {} + j] = a{}[j];", v, size(schedule_.kept_count()), run, v);
       else
         line("{} const r{} = {};", lane_name(x.type), v, finished(x, fmt::format("a{}[j]", v), count));
     }
@@ -560,8 +551,7 @@ class Writer : LoopValues, KernelText {
       LoopStore const& s = program_.stores[i];
       if (!value(s.value).terminal) continue;
       size_t const a = access_of(Access::Kind::store, static_cast<int32_t>(i));
-      line("p{}[b{} + j * {}] = {}::store({});", a, a, size(run_stride(a)), storage(s.tensor),
-           result(s.value));
+      line("p{}[b{} + j * {}] = {}::store({});", a, a, size(run_stride(a)), storage(s.tensor), result(s.value));
     }
     close();
     close();
@@ -603,8 +593,7 @@ class Writer : LoopValues, KernelText {
     k.operands = std::move(operands);
     k.grid_x = static_cast<uint32_t>((schedule_.kept_count() + 7) / 8);
     k.block_x = 256;
-    k.description =
-        fmt::format("{}: {} x {} partial results", k.entry, schedule_.kept_count(), schedule_.splits);
+    k.description = fmt::format("{}: {} x {} partial results", k.entry, schedule_.kept_count(), schedule_.splits);
     return k;
   }
 
@@ -624,8 +613,7 @@ class Writer : LoopValues, KernelText {
 bool has_loop_kernel(ir::OpGraph const&, LoopProgram const& program) {
   bool const rows =
       std::find(program.row_axes.begin(), program.row_axes.end(), true) != program.row_axes.end() ||
-      std::any_of(program.values.begin(), program.values.end(),
-                  [](LoopValue const& v) { return v.op == Op::moments; });
+      std::any_of(program.values.begin(), program.values.end(), [](LoopValue const& v) { return v.op == Op::moments; });
   std::vector<bool> const* axes = nullptr;
   for (LoopValue const& v : program.values) {
     if (v.op == Op::anchor) return false;
@@ -636,8 +624,8 @@ bool has_loop_kernel(ir::OpGraph const&, LoopProgram const& program) {
   return true;
 }
 
-LoopKernels write_loop_kernels(ir::OpGraph const& graph, passes::Partition const& partition,
-                               LoopProgram const& program, LoopTarget const& target) {
+LoopKernels write_loop_kernels(ir::OpGraph const& graph, passes::Partition const& partition, LoopProgram const& program,
+                               LoopTarget const& target) {
   return Writer(graph, partition, program, target).write();
 }
 

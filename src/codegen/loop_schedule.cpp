@@ -28,8 +28,7 @@ std::vector<Access> accesses_of(ir::OpGraph const& graph, passes::Partition cons
   auto memory = [&](Access::Kind kind, int32_t id, ir::TensorId t, int64_t offset) {
     passes::Place const& place = partition.places[static_cast<size_t>(t)];
     // Workspace is aligned to more than any packet.
-    int64_t const alignment =
-        place.kind == passes::Place::Kind::caller ? graph.tensor(place.base).alignment : 16;
+    int64_t const alignment = place.kind == passes::Place::Kind::caller ? graph.tensor(place.base).alignment : 16;
     list.push_back({kind, id, t, ir::storage_bits(graph.tensor(t).dtype) / 8, offset, alignment});
   };
   for (size_t v = 0; v < program.values.size(); ++v) {
@@ -59,8 +58,7 @@ std::vector<Axis> merged(std::vector<Axis> axes, size_t leading) {
   std::vector<Axis> result;
   for (Axis const& a : axes) {
     bool joins = !result.empty();
-    for (size_t i = 0; joins && i < a.strides.size(); ++i)
-      joins = result.back().strides[i] == a.strides[i] * a.size;
+    for (size_t i = 0; joins && i < a.strides.size(); ++i) joins = result.back().strides[i] == a.strides[i] * a.size;
     if (!joins) {
       result.push_back(a);
       continue;
@@ -68,14 +66,11 @@ std::vector<Axis> merged(std::vector<Axis> axes, size_t leading) {
     result.back().size *= a.size;
     result.back().strides = a.strides;
   }
-  if (result.empty())
-    result.push_back({1, std::vector<int64_t>(axes.empty() ? 0 : axes.front().strides.size(), 0)});
+  if (result.empty()) result.push_back({1, std::vector<int64_t>(axes.empty() ? 0 : axes.front().strides.size(), 0)});
   return result;
 }
 
-bool strided_along(Axis const& axis, size_t access) {
-  return !axis.strides.empty() && axis.strides[access] != 0;
-}
+bool strided_along(Axis const& axis, size_t access) { return !axis.strides.empty() && axis.strides[access] != 0; }
 
 /// Elements per packet that the access allows: dense along the run axis, every other stride and the start a
 /// multiple.
@@ -83,8 +78,7 @@ bool allows(LoopSchedule const& s, size_t access, int count) {
   Access const& a = s.accesses[access];
   if (a.kind == Access::Kind::index || s.run_axes().back().strides.empty()) return false;
   int64_t const each = std::min<int64_t>(count, 16 / a.bytes);
-  if (s.run_axes().back().strides[access] != 1 || a.alignment < each * a.bytes || a.offset % each)
-    return false;
+  if (s.run_axes().back().strides[access] != 1 || a.alignment < each * a.bytes || a.offset % each) return false;
   for (auto const* axes : {&s.kept, &s.reduced})
     for (Axis const& axis : *axes)
       if (&axis != &s.run_axes().back() && !axis.strides.empty() && axis.strides[access] % each) return false;
@@ -101,7 +95,8 @@ void choose_run(LoopSchedule& s) {
 }
 
 bool offsets_fit(LoopSchedule const& s) {
-  if (s.kept_count() > narrow_limit || s.reduced_count() > narrow_limit || s.kept_count() * s.reduced_count() > narrow_limit)
+  if (s.kept_count() > narrow_limit || s.reduced_count() > narrow_limit ||
+      s.kept_count() * s.reduced_count() > narrow_limit)
     return false;
   for (size_t i = 0; i < s.accesses.size(); ++i) {
     int64_t reach = s.accesses[i].offset;
@@ -162,14 +157,13 @@ std::vector<bool> reduced_axes(LoopProgram const& program) {
   return program.row_axes;
 }
 
-LoopSchedule schedule_loop(ir::OpGraph const& graph, passes::Partition const& partition,
-                           LoopProgram const& program, int multiprocessors) {
+LoopSchedule schedule_loop(ir::OpGraph const& graph, passes::Partition const& partition, LoopProgram const& program,
+                           int multiprocessors) {
   LoopSchedule s;
   s.accesses = accesses_of(graph, partition, program);
   std::vector<bool> const reduced = reduced_axes(program);
-  bool const reduces = std::any_of(program.values.begin(), program.values.end(), [](LoopValue const& v) {
-    return v.op == Op::reduce || v.op == Op::moments;
-  });
+  bool const reduces = std::any_of(program.values.begin(), program.values.end(),
+                                   [](LoopValue const& v) { return v.op == Op::reduce || v.op == Op::moments; });
   std::vector<Axis> kept_axes, reduced_list;
   for (size_t axis = 0; axis < program.space.size(); ++axis) {
     Axis a{program.space[axis], {}};
@@ -190,9 +184,8 @@ LoopSchedule schedule_loop(ir::OpGraph const& graph, passes::Partition const& pa
   s.reduced = merged(reduced_list, leading);
   bool const terminal = is_terminal(program);
   if (reduces) {
-    bool const runs_along_kept =
-        strided_along(s.kept.back(), leading) && s.kept.back().strides[leading] == 1 &&
-        !(strided_along(s.reduced.back(), leading) && s.reduced.back().strides[leading] == 1);
+    bool const runs_along_kept = strided_along(s.kept.back(), leading) && s.kept.back().strides[leading] == 1 &&
+                                 !(strided_along(s.reduced.back(), leading) && s.reduced.back().strides[leading] == 1);
     s.mapping = terminal && runs_along_kept ? Mapping::columns : Mapping::rows;
   }
   choose_run(s);

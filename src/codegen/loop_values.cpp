@@ -72,8 +72,8 @@ std::string LoopValues::expression(ValueId id, Name const& name) const {
     case Op::round:
       return fmt::format("round_to<{}>({})", storage(v.tensor), name(v.a));
     case Op::normalize:
-      return fmt::format("normalized({}, {}, r{})", name(v.a),
-                         centred(value(v.b)) ? fmt::format("mean{}", v.b) : "0.0", v.b);
+      return fmt::format("normalized({}, {}, r{})", name(v.a), centred(value(v.b)) ? fmt::format("mean{}", v.b) : "0.0",
+                         v.b);
     case Op::mean:
       return fmt::format("{}(mean{})", lane, v.a);
     case Op::inverse:
@@ -92,8 +92,7 @@ std::string LoopValues::expression(ValueId id, Name const& name) const {
 
 std::string LoopValues::finished(LoopValue const& v, std::string const& folded, int64_t count) const {
   std::string_view const lane = lane_name(v.type);
-  if (mode_of(v) == ReductionMode_t::AVG)
-    return count == 0 ? folded : fmt::format("{} / {}({})", folded, lane, count);
+  if (mode_of(v) == ReductionMode_t::AVG) return count == 0 ? folded : fmt::format("{} / {}({})", folded, lane, count);
   if (mode_of(v) == ReductionMode_t::NORM2)
     return fmt::format("math::Sqrt::call({}, PointwiseParams<{}>())", folded, lane);
   return folded;

@@ -15,16 +15,11 @@ class LoopValues {
   /// What a value is called where it is read.
   using Name = std::function<std::string(passes::ValueId)>;
 
-  LoopValues(ir::OpGraph const& graph, passes::LoopProgram const& program)
-      : graph_(graph), program_(program) {}
+  LoopValues(ir::OpGraph const& graph, passes::LoopProgram const& program) : graph_(graph), program_(program) {}
 
   passes::LoopValue const& value(passes::ValueId v) const { return program_.values[static_cast<size_t>(v)]; }
-  ir::Node const& node(passes::LoopValue const& v) const {
-    return graph_.nodes()[static_cast<size_t>(v.node)];
-  }
-  ReductionMode_t mode_of(passes::LoopValue const& v) const {
-    return node(v).attrs.get_enum<ReductionMode_t>("mode");
-  }
+  ir::Node const& node(passes::LoopValue const& v) const { return graph_.nodes()[static_cast<size_t>(v.node)]; }
+  ReductionMode_t mode_of(passes::LoopValue const& v) const { return node(v).attrs.get_enum<ReductionMode_t>("mode"); }
   /// Whether moments are taken about the mean.
   bool centred(passes::LoopValue const& v) const { return node(v).op == ir::OpKind::layernorm; }
   std::string_view storage(ir::TensorId t) const;

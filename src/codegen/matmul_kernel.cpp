@@ -65,23 +65,20 @@ LoopKernels write_generic_matmul(ir::OpGraph const& graph, passes::Partition con
     std::string start = fmt::format("{} + {}", x.pointer, text.size(x.offset));
     for (size_t i = 0; i + 2 < rank; ++i)
       if (x.strides[i] != 0) start += fmt::format(" + x{} * {}", i, text.size(x.strides[i]));
-    text.line("generic::Matrix<{}, Index> const {}{{{}, {}, {}}};", storage_name(graph.tensor(x.id).dtype),
-              name, start, text.size(x.strides[rank - 2]), text.size(x.strides[rank - 1]));
+    text.line("generic::Matrix<{}, Index> const {}{{{}, {}, {}}};", storage_name(graph.tensor(x.id).dtype), name, start,
+              text.size(x.strides[rank - 2]), text.size(x.strides[rank - 1]));
   };
   matrix("a", a);
   matrix("b", b);
-  text.line(
-      "generic::matmul_tile<{0}, {1}, {2}>(a, b, m, n, k, m0, n0, [&](Index to_m, Index to_n, {0} sum) {{",
-      lane_name(node.compute), a.strides[rank - 1] == 1,
-      b.strides[rank - 2] == 1 && b.strides[rank - 1] != 1);
+  text.line("generic::matmul_tile<{0}, {1}, {2}>(a, b, m, n, k, m0, n0, [&](Index to_m, Index to_n, {0} sum) {{",
+            lane_name(node.compute), a.strides[rank - 1] == 1, b.strides[rank - 2] == 1 && b.strides[rank - 1] != 1);
   text.line("  epilogue({}to_m, to_n, sum);", coordinates);
   text.line("}});");
   text.close();
 
   LoopKernel kernel = anchored_kernel("generic_matmul", "matmul.cuh", tiles, narrow, LoopValues(graph, program),
                                       epilogue, parameters, text, target);
-  kernel.description =
-      fmt::format("{}: {} x {} x {}, {} tiles of {} x {}", kernel.entry, m, n, k, tiles, tile, tile);
+  kernel.description = fmt::format("{}: {} x {} x {}, {} tiles of {} x {}", kernel.entry, m, n, k, tiles, tile, tile);
   return {{std::move(kernel)}, 0};
 }
 

@@ -21,8 +21,8 @@ base::Status free(PrimaryContext const& context, void* memory) {
 
 base::Status copy(PrimaryContext const& context, void* to, void const* from, size_t bytes, RawStream stream) {
   ContextScope scope(context);
-  return context.driver().check(
-      context.driver().copy(device_pointer(to), device_pointer(from), bytes, stream), "cuMemcpyAsync");
+  return context.driver().check(context.driver().copy(device_pointer(to), device_pointer(from), bytes, stream),
+                                "cuMemcpyAsync");
 }
 
 base::Status synchronize(PrimaryContext const& context, RawStream stream) {

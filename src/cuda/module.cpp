@@ -48,8 +48,8 @@ base::Result<Function> Module::function(std::string const& entry, int dynamic_sh
     if (DriverCode code = driver.function_get(value, attribute, f.raw))
       return driver.error(code, fmt::format("cuFuncGetAttribute {}", entry));
   if (DriverCode code = driver.function_set(f.raw, function_attribute::max_dynamic_shared_bytes, dynamic_shared_bytes))
-    return driver.error(code, fmt::format("cuFuncSetAttribute {}: {} bytes of shared memory", entry,
-                                          dynamic_shared_bytes));
+    return driver.error(code,
+                        fmt::format("cuFuncSetAttribute {}: {} bytes of shared memory", entry, dynamic_shared_bytes));
   return f;
 }
 

@@ -26,7 +26,7 @@ int number_of(std::string_view arch) {
 }  // namespace
 
 std::string Nvrtc::bind(void* library) {
-#define FUSEDNN_LOAD(function, name, parameters)                                 \
+#define FUSEDNN_LOAD(function, name, parameters)                                \
   function##_ = reinterpret_cast<decltype(function##_)>(symbol(library, name)); \
   if (!function##_) return fmt::format("lacks {}", name);
   FUSEDNN_NVRTC_FUNCTIONS(FUSEDNN_LOAD)
@@ -107,7 +107,8 @@ base::Result<NvrtcOutput> Nvrtc::compile(std::string const& name, std::string co
   }
   for (std::string const& o : options) flags.push_back(o.c_str());
   Program raw = nullptr;
-  if (int code = create_(&raw, text.c_str(), name.c_str(), static_cast<int>(headers.size()), texts.data(), names.data()))
+  if (int code =
+          create_(&raw, text.c_str(), name.c_str(), static_cast<int>(headers.size()), texts.data(), names.data()))
     return base::make_error(base::Rule::nvrtc_compile, {}, fmt::format("{}: nvrtcCreateProgram gives {}", name, code));
   auto destroy = [this](Program p) { destroy_(&p); };
   std::unique_ptr<_nvrtcProgram, decltype(destroy)> const program(raw, destroy);
@@ -126,8 +127,8 @@ base::Result<NvrtcOutput> Nvrtc::compile(std::string const& name, std::string co
   if (code != nvrtc_success)
     return base::make_error(base::Rule::nvrtc_compile, {},
                             fmt::format("{}: nvrtcCompileProgram gives {}: {}", name, code, output.log));
-  bool const ptx = std::any_of(options.begin(), options.end(),
-                               [](std::string const& o) { return o.find("=compute_") != o.npos; });
+  bool const ptx =
+      std::any_of(options.begin(), options.end(), [](std::string const& o) { return o.find("=compute_") != o.npos; });
   output.image = ptx ? fetch(ptx_size_, ptx_) : fetch(cubin_size_, cubin_);
   if (output.image.empty())
     return base::make_error(base::Rule::nvrtc_compile, {}, fmt::format("{}: no code came out", name));

@@ -42,25 +42,26 @@ class Nvrtc {
 
   /// Fails with the compiler's messages.
   base::Result<NvrtcOutput> compile(std::string const& name, std::string const& text,
-                                    std::span<NamedSource const> headers, std::vector<std::string> const& options) const;
+                                    std::span<NamedSource const> headers,
+                                    std::vector<std::string> const& options) const;
 
  private:
   using Program = _nvrtcProgram*;
 // X(function, exported symbol, parameters)
-#define FUSEDNN_NVRTC_FUNCTIONS(X)                                                                                  \
-  X(get_version, "nvrtcVersion", (int* major, int* minor))                                                          \
-  X(arch_count, "nvrtcGetNumSupportedArchs", (int* count))                                                          \
-  X(arch_list, "nvrtcGetSupportedArchs", (int* archs))                                                              \
-  X(create, "nvrtcCreateProgram",                                                                                   \
-    (Program * program, char const* text, char const* name, int headers, char const* const* texts,                  \
-     char const* const* names))                                                                                     \
-  X(destroy, "nvrtcDestroyProgram", (Program * program))                                                            \
-  X(compile_program, "nvrtcCompileProgram", (Program program, int count, char const* const* options))               \
-  X(ptx_size, "nvrtcGetPTXSize", (Program program, size_t* bytes))                                                  \
-  X(ptx, "nvrtcGetPTX", (Program program, char* to))                                                                \
-  X(cubin_size, "nvrtcGetCUBINSize", (Program program, size_t* bytes))                                              \
-  X(cubin, "nvrtcGetCUBIN", (Program program, char* to))                                                            \
-  X(log_size, "nvrtcGetProgramLogSize", (Program program, size_t* bytes))                                           \
+#define FUSEDNN_NVRTC_FUNCTIONS(X)                                                                    \
+  X(get_version, "nvrtcVersion", (int* major, int* minor))                                            \
+  X(arch_count, "nvrtcGetNumSupportedArchs", (int* count))                                            \
+  X(arch_list, "nvrtcGetSupportedArchs", (int* archs))                                                \
+  X(create, "nvrtcCreateProgram",                                                                     \
+    (Program * program, char const* text, char const* name, int headers, char const* const* texts,    \
+     char const* const* names))                                                                       \
+  X(destroy, "nvrtcDestroyProgram", (Program * program))                                              \
+  X(compile_program, "nvrtcCompileProgram", (Program program, int count, char const* const* options)) \
+  X(ptx_size, "nvrtcGetPTXSize", (Program program, size_t * bytes))                                   \
+  X(ptx, "nvrtcGetPTX", (Program program, char* to))                                                  \
+  X(cubin_size, "nvrtcGetCUBINSize", (Program program, size_t * bytes))                               \
+  X(cubin, "nvrtcGetCUBIN", (Program program, char* to))                                              \
+  X(log_size, "nvrtcGetProgramLogSize", (Program program, size_t * bytes))                            \
   X(log, "nvrtcGetProgramLog", (Program program, char* to))
 #define FUSEDNN_NVRTC_MEMBER(function, symbol, parameters) int(*function##_) parameters = nullptr;
   FUSEDNN_NVRTC_FUNCTIONS(FUSEDNN_NVRTC_MEMBER)

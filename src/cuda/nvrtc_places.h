@@ -20,8 +20,8 @@ struct NvrtcSearchRoots {
 NvrtcSearchRoots nvrtc_search_roots();
 
 struct NvrtcPlaces {
-  std::vector<std::string> files;   ///< to be opened, in this order
-  std::vector<std::string> nothing; ///< folders that were looked through in vain
+  std::vector<std::string> files;    ///< to be opened, in this order
+  std::vector<std::string> nothing;  ///< folders that were looked through in vain
 };
 NvrtcPlaces nvrtc_places(NvrtcSearchRoots const& roots);
 

@@ -64,8 +64,9 @@ base::Status check_stream(PrimaryContext const& context, RawStream stream) {
   RawContext of = nullptr;
   // While the stream is captured the driver may not say, which is no reason to refuse it.
   if (context.driver().stream_context(stream, &of) == code::success && of != context.raw())
-    return base::make_error(base::Rule::handle_stream, {},
-                            fmt::format("the stream is not of the primary context of CUDA device {}", context.ordinal()));
+    return base::make_error(
+        base::Rule::handle_stream, {},
+        fmt::format("the stream is not of the primary context of CUDA device {}", context.ordinal()));
   return base::success();
 }
 

@@ -36,8 +36,7 @@ class Event {
   base::Result<double> seconds_since(Event const& start) const;
 
  private:
-  Event(std::shared_ptr<PrimaryContext const> context, RawEvent event)
-      : context_(std::move(context)), event_(event) {}
+  Event(std::shared_ptr<PrimaryContext const> context, RawEvent event) : context_(std::move(context)), event_(event) {}
 
   std::shared_ptr<PrimaryContext const> context_;
   RawEvent event_;

@@ -30,8 +30,10 @@ ir::Tensor lower_tensor(graph::Tensor_attributes const& t) {
 TensorPtr raise_tensor(ir::Tensor const& t) {
   auto r = std::make_shared<graph::Tensor_attributes>();
   if (t.value) {
-    if (t.compile_time_constant) r->set_compile_time_constant(*t.value);
-    else r->set_pass_by_value(*t.value);
+    if (t.compile_time_constant)
+      r->set_compile_time_constant(*t.value);
+    else
+      r->set_pass_by_value(*t.value);
   }
   r->set_name(t.name).set_data_type(t.dtype).set_dim(t.dims).set_stride(t.strides).set_is_virtual(t.is_virtual);
   r->set_is_pass_by_value(t.pass_by_value);

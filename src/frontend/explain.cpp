@@ -29,7 +29,8 @@ std::string bytes_text(int64_t bytes) { return bytes == 0 ? "none" : fmt::format
 
 std::string verdict_text(plan::Verdict const& v) {
   std::string text = fmt::format("  {:<16}", v.engine);
-  if (v.configs > 0) return text + fmt::format("takes it, {} {}: {}\n", v.configs, v.configs == 1 ? "way" : "ways", v.summary);
+  if (v.configs > 0)
+    return text + fmt::format("takes it, {} {}: {}\n", v.configs, v.configs == 1 ? "way" : "ways", v.summary);
   text += "refuses: ";
   text += v.refusals.empty() ? "without a reason" : v.refusals.front().message;
   if (v.refusals.size() > 1) text += fmt::format(" (and {} more)", v.refusals.size() - 1);
@@ -38,11 +39,15 @@ std::string verdict_text(plan::Verdict const& v) {
 
 std::string candidate_text(plan::PlanList const& plans, size_t index) {
   plan::Candidate const& c = plans.candidates()[index];
-  std::string text = fmt::format("{} {:>2} {}  [{}]\n", plans.chosen() == index ? '*' : ' ', index, c.name, engine_name(plans, c));
-  for (engine::KnobChoice const& k : c.config.knobs) text += fmt::format("       {} = {}\n", base::to_string(k.type), k.value);
+  std::string text =
+      fmt::format("{} {:>2} {}  [{}]\n", plans.chosen() == index ? '*' : ' ', index, c.name, engine_name(plans, c));
+  for (engine::KnobChoice const& k : c.config.knobs)
+    text += fmt::format("       {} = {}\n", base::to_string(k.type), k.value);
   text += fmt::format("     estimated {:.3g} s", c.estimated_seconds);
-  if (c.plan) text += fmt::format(", workspace {}", bytes_text(c.plan->workspace_bytes()));
-  else text += ", not built";
+  if (c.plan)
+    text += fmt::format(", workspace {}", bytes_text(c.plan->workspace_bytes()));
+  else
+    text += ", not built";
   if (auto const notes = note_names(c.notes); !notes.empty()) text += fmt::format(", notes {}", fmt::join(notes, " "));
   text += '\n';
   if (!c.barred.empty()) text += fmt::format("     barred: {}\n", c.barred);
@@ -54,7 +59,8 @@ std::string candidate_text(plan::PlanList const& plans, size_t index) {
 std::string text_of(ir::Graph const& graph, std::vector<base::Error> const& errors, plan::PlanList const* plans) {
   std::string text = fmt::format("graph '{}': {} operations\n", graph.context.name, graph.nodes.size());
   for (base::Error const& e : errors) text += e.message + '\n';
-  if (!plans) return text + (errors.empty() ? "valid; engines and plans are known after build_operation_graph()\n" : "");
+  if (!plans)
+    return text + (errors.empty() ? "valid; engines and plans are known after build_operation_graph()\n" : "");
   text += fmt::format("engines on {}, {} threads:\n", plans->target().name(), plans->target().threads);
   for (plan::Verdict const& v : plans->verdicts()) text += verdict_text(v);
   text += plans->candidates().empty() ? "plans: none yet, see create_execution_plans()\n" : "plans (* chosen):\n";
@@ -81,8 +87,10 @@ void write_candidate(serial::JsonWriter& out, plan::PlanList const& plans, size_
   out.end_object();
   write_strings(out, "notes", note_names(c.notes), [](auto n) { return n; });
   out.member("estimated_seconds", c.estimated_seconds).key("workspace_bytes");
-  if (c.plan) out.value(c.plan->workspace_bytes());
-  else out.null();
+  if (c.plan)
+    out.value(c.plan->workspace_bytes());
+  else
+    out.null();
   out.key("steps").begin_array();
   if (c.plan)
     for (engine::Step const& s : c.plan->prepared().steps) out.value(s.description);

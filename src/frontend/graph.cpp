@@ -142,8 +142,7 @@ error_t Graph::get_knobs_for_engine(int64_t engine_id, std::vector<Knob>& knobs)
   auto engine = plan::engine_at((*plans)->target().device, engine_id);
   if (!engine) return to_public(engine.errors());
   knobs.clear();
-  for (engine::KnobRange const& k : (*engine)->knobs())
-    knobs.push_back({k.type, k.last, k.first, k.step});
+  for (engine::KnobRange const& k : (*engine)->knobs()) knobs.push_back({k.type, k.last, k.first, k.step});
   return {};
 }
 
@@ -186,7 +185,8 @@ base::Result<plan::Plan const*> Graph::Impl::runnable(handle_t handle, int64_t i
   if (!c) return c.errors();
   plan::Plan const& plan = *(*c)->plan;
   if (!plan.target().has_device())
-    return make_error(Rule::execute_device, {}, fmt::format("plan for {}, an architecture without a device", plan.target().name()));
+    return make_error(Rule::execute_device, {},
+                      fmt::format("plan for {}, an architecture without a device", plan.target().name()));
   if (plan.target().device != handle->target.device || plan.target().ordinal != handle->target.ordinal)
     return make_error(Rule::execute_device, {},
                       fmt::format("plan for {}, handle of {}", plan.target().name(), handle->target.name()));
@@ -201,7 +201,8 @@ error_t Graph::Impl::execute(handle_t handle, void* workspace, int64_t index, Fi
   for (size_t i = 0; i < slots.size(); ++i) {
     void* const* found = find(slots[i]);
     if (!found && !slots[i].optional)
-      return to_public(make_error(Rule::execute_missing_pointer, {{}, tensors[static_cast<size_t>(slots[i].tensor)]->get_name()},
+      return to_public(make_error(Rule::execute_missing_pointer,
+                                  {{}, tensors[static_cast<size_t>(slots[i].tensor)]->get_name()},
                                   fmt::format("uid {} is missing", slots[i].uid)));
     pointers[i] = found ? *found : nullptr;
   }
@@ -227,7 +228,8 @@ error_t Graph::execute_plan_at_index(handle_t handle, std::unordered_map<int64_t
 error_t Graph::execute_plan_at_index(handle_t handle, void** pointers, int count, void* workspace,
                                      int64_t index) const {
   if (count != static_cast<int>(impl_->slots.size()))
-    return to_public(make_error(Rule::execute_count, {}, fmt::format("{} given, {} bound tensors", count, impl_->slots.size())));
+    return to_public(
+        make_error(Rule::execute_count, {}, fmt::format("{} given, {} bound tensors", count, impl_->slots.size())));
   if (!pointers && count > 0)
     return to_public(make_error(Rule::execute_null_pointer, {}, "the array of pointers is null"));
   base::Result<plan::Plan const*> plan = impl_->runnable(handle, index);

@@ -20,8 +20,7 @@ constexpr int64_t largest_text = int64_t(1) << 26;  // characters
 
 }  // namespace
 
-error_t Graph::print_mask_ext(std::string const& node, std::string& text, int64_t seq_len_q,
-                              int64_t seq_len_kv) const {
+error_t Graph::print_mask_ext(std::string const& node, std::string& text, int64_t seq_len_q, int64_t seq_len_kv) const {
   if (!impl_->validated)
     return to_public(make_error(Rule::graph_not_validated, {node, {}}, "validate() has not succeeded"));
   ir::Graph const& graph = impl_->validated->graph();

@@ -77,9 +77,8 @@ Graph& Graph::deselect_engines(std::vector<std::string> const& names) {
   if (impl_->plans)
     impl_->plans->bar(fmt::format("engines {} are deselected", fmt::join(names, ", ")), [&](plan::Candidate const& c) {
       std::string_view const engine = engine_name(*impl_->plans, c);
-      return std::any_of(names.begin(), names.end(), [&](std::string const& n) {
-        return n == engine || c.name.find(n) != std::string::npos;
-      });
+      return std::any_of(names.begin(), names.end(),
+                         [&](std::string const& n) { return n == engine || c.name.find(n) != std::string::npos; });
     });
   return *this;
 }

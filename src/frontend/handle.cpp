@@ -22,7 +22,8 @@ base::Result<handle_impl> cuda_handle(int ordinal) {
   base::Result<int> count = cuda::device_count();
   if (!count) return count.errors();
   if (ordinal < 0 || ordinal >= *count)
-    return base::make_error(base::Rule::handle_device, {}, fmt::format("CUDA device {}, there are {}", ordinal, *count));
+    return base::make_error(base::Rule::handle_device, {},
+                            fmt::format("CUDA device {}, there are {}", ordinal, *count));
   base::Result<cuda::DeviceInfo> info = cuda::device_info(ordinal);
   if (!info) return info.errors();
   base::Result<target::Gpu> gpu =
@@ -63,7 +64,8 @@ error_t create_checked(handle_t* handle, Device device, int ordinal, int header_
 }  // namespace detail
 
 error_t create_for_arch_ext(handle_t* handle, std::string const& arch) {
-  if (!handle) return to_public(base::make_error(base::Rule::plan_handle, {}, "create_for_arch_ext() was given no place for it"));
+  if (!handle)
+    return to_public(base::make_error(base::Rule::plan_handle, {}, "create_for_arch_ext() was given no place for it"));
   *handle = nullptr;
   base::Result<target::Gpu> gpu = target::gpu_for_arch(arch);
   if (!gpu) return to_public(gpu.errors());

@@ -24,8 +24,9 @@ error_t null_memory(char const* what) {
 error_t check_handle(handle_t handle) {
   if (!handle) return to_public(base::make_error(base::Rule::plan_handle, {}, "the handle is null"));
   if (handle->target.has_device()) return {};
-  return to_public(base::make_error(base::Rule::handle_device, {},
-                                    fmt::format("memory of {}, an architecture without a device", handle->target.name())));
+  return to_public(
+      base::make_error(base::Rule::handle_device, {},
+                       fmt::format("memory of {}, an architecture without a device", handle->target.name())));
 }
 
 }  // namespace

@@ -67,11 +67,7 @@ void describe(Bytes& out, Tensor const& t, bool with_shape) {
 }
 
 void describe(Bytes& out, Context const& c, bool defaults_matter) {
-  out.add(c.dynamic_shape)
-      .add(c.override_shape)
-      .add(c.allow_tf32)
-      .add(c.deterministic)
-      .add(c.batch_invariant);
+  out.add(c.dynamic_shape).add(c.override_shape).add(c.allow_tf32).add(c.deterministic).add(c.batch_invariant);
   out.add(c.workspace_limit).add(c.sm_count).add(c.sm_version);
   if (defaults_matter) out.add(c.io_type).add(c.intermediate_type).add(c.compute_type);
 }
@@ -118,9 +114,8 @@ class Labels {
       *alike = mix(*alike, 1);
     }
     std::vector<size_t> nodes = c.nodes;
-    std::sort(nodes.begin(), nodes.end(), [&](size_t a, size_t b) {
-      return std::pair(depth_[a], node_[a]) < std::pair(depth_[b], node_[b]);
-    });
+    std::sort(nodes.begin(), nodes.end(),
+              [&](size_t a, size_t b) { return std::pair(depth_[a], node_[a]) < std::pair(depth_[b], node_[b]); });
     return nodes;
   }
 
@@ -172,9 +167,7 @@ class Labels {
       // A chain of ragged offsets ends where it comes back on itself.
       for (size_t at = t; used[t];) {
         TensorId const offsets = graph_.tensors[at].ragged_offset;
-        if (offsets == no_tensor ||
-            find(node_.size() + at) == find(node_.size() + static_cast<size_t>(offsets)))
-          break;
+        if (offsets == no_tensor || find(node_.size() + at) == find(node_.size() + static_cast<size_t>(offsets))) break;
         join(node_.size() + at, static_cast<size_t>(offsets));
         at = static_cast<size_t>(offsets);
       }
@@ -212,10 +205,8 @@ class Labels {
     }
     for (size_t n : c.nodes) {
       uint64_t label = node_[n];
-      for_ports(graph_.nodes[n].inputs,
-                [&](size_t port, size_t t) { label = mix(mix(label, port), up_[t]); });
-      for_ports(graph_.nodes[n].outputs,
-                [&](size_t port, size_t t) { up_[t] = mix(mix(up_[t], port), label); });
+      for_ports(graph_.nodes[n].inputs, [&](size_t port, size_t t) { label = mix(mix(label, port), up_[t]); });
+      for_ports(graph_.nodes[n].outputs, [&](size_t port, size_t t) { up_[t] = mix(mix(up_[t], port), label); });
       node_[n] = label;
     }
     for (size_t i = c.nodes.size(); i-- > 0;) {
@@ -288,8 +279,7 @@ std::string encode(Graph const& graph, std::vector<size_t> const& nodes, std::ve
 /// Whether some type is still to come from the graph's defaults.
 bool has_unset_types(Graph const& graph) {
   auto unset = [](auto type) { return type == DataType_t::NOT_SET; };
-  return std::any_of(graph.tensors.begin(), graph.tensors.end(),
-                     [&](Tensor const& t) { return unset(t.dtype); }) ||
+  return std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](Tensor const& t) { return unset(t.dtype); }) ||
          std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](Node const& n) { return unset(n.compute); });
 }
 
@@ -299,8 +289,7 @@ std::string canonical_form(Graph const& graph) {
   Labels labels(graph);
   std::vector<int64_t> number(graph.tensors.size(), -1);
   std::vector<std::string> parts;
-  for (size_t i = 0; i < labels.component_count(); ++i)
-    parts.push_back(encode(graph, labels.ordered(i), number));
+  for (size_t i = 0; i < labels.component_count(); ++i) parts.push_back(encode(graph, labels.ordered(i), number));
   std::sort(parts.begin(), parts.end());
   Bytes form;
   describe(form, graph.context, has_unset_types(graph));
@@ -308,8 +297,6 @@ std::string canonical_form(Graph const& graph) {
   return form.take();
 }
 
-uint64_t canonical_key(Graph const& graph) {
-  return Hasher().add(std::string_view(canonical_form(graph))).digest();
-}
+uint64_t canonical_key(Graph const& graph) { return Hasher().add(std::string_view(canonical_form(graph))).digest(); }
 
 }  // namespace fusednn::ir

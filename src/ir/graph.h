@@ -83,8 +83,7 @@ struct Node {
   OpKind op = OpKind::pointwise;
   std::string name;
   DataType_t compute = DataType_t::NOT_SET;
-  std::vector<TensorId>
-      inputs;  ///< by port of the operation's row; no_tensor where an optional one is absent
+  std::vector<TensorId> inputs;   ///< by port of the operation's row; no_tensor where an optional one is absent
   std::vector<TensorId> outputs;  ///< likewise
   AttrSet attrs;
 

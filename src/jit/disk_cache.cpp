@@ -134,8 +134,8 @@ void DiskCache::store(KernelKey const& key, KernelImage const& image) {
   fs::create_directories(folder_, e);
   fs::path const path = folder_ / key.file_name;
   // The random part keeps apart processes of different machines and containers that share the folder.
-  fs::path const temporary = folder_ / fmt::format("{}.{}.{}.{:08x}.tmp", key.file_name, getpid(), next_temporary_++,
-                                                   std::random_device()());
+  fs::path const temporary =
+      folder_ / fmt::format("{}.{}.{}.{:08x}.tmp", key.file_name, getpid(), next_temporary_++, std::random_device()());
   bool written = write_file(temporary, data);
   std::string reason = written ? "" : std::strerror(errno);
   if (written) {

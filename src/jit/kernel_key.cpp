@@ -30,11 +30,13 @@ base::Result<KernelKey> kernel_key(codegen::KernelSource const& source) {
   key.headers = std::move(*headers);
   key.text = fmt::format("fusednn {}\narch {}\n", FUSEDNN_VERSION, source.arch);
   for (std::string const& option : compile_options(source)) key.text += fmt::format("option {}\n", option);
-  for (EmbeddedFile const* h : key.headers) key.text += fmt::format("header {} {:016x}\n", h->name, hash_of(h->text, 0));
+  for (EmbeddedFile const* h : key.headers)
+    key.text += fmt::format("header {} {:016x}\n", h->name, hash_of(h->text, 0));
   key.text += source.text;
   std::string name;
   for (char c : source.name.substr(0, 64)) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  key.file_name = fmt::format("{}.{}.{:016x}{:016x}.kernel", name, source.arch, hash_of(key.text, 1), hash_of(key.text, 2));
+  key.file_name =
+      fmt::format("{}.{}.{:016x}{:016x}.kernel", name, source.arch, hash_of(key.text, 1), hash_of(key.text, 2));
   return key;
 }
 

@@ -18,8 +18,7 @@ class AttentionMask {
  public:
   static constexpr int64_t open = INT64_MAX;
 
-  AttentionMask(DiagonalAlignment_t alignment, int64_t left, int64_t right, int64_t length_q,
-                int64_t length_kv)
+  AttentionMask(DiagonalAlignment_t alignment, int64_t left, int64_t right, int64_t length_q, int64_t length_kv)
       : length_q_(length_q),
         length_kv_(length_kv),
         offset_(alignment == DiagonalAlignment_t::BOTTOM_RIGHT ? length_kv - length_q : 0),

@@ -34,10 +34,9 @@ struct PointwiseRow {
   std::string_view formula;
   PointwiseFns<double> in_double;
   PointwiseFns<long double> in_long_double;
-  double ulps = 0;  ///< error of an engine's own evaluation: ulps * unit roundoff * magnitude
-  bool discontinuous =
-      false;  ///< jumps: elements whose operands lie within their bounds of a jump are undetermined
-  bool integer = false;  ///< defined for INT32 compute
+  double ulps = 0;             ///< error of an engine's own evaluation: ulps * unit roundoff * magnitude
+  bool discontinuous = false;  ///< jumps: elements whose operands lie within their bounds of a jump are undetermined
+  bool integer = false;        ///< defined for INT32 compute
   /// Names of the parameters that the mode reads.
   std::span<std::string_view const> parameters = {};
 

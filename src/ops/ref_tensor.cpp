@@ -98,12 +98,12 @@ ir::Dims broadcast_strides(ir::Dims const& dims, ir::Dims const& space) {
   return strides;
 }
 
-#define FUSEDNN_INSTANTIATE(R)                                \
-  template R unit_roundoff<R>(DataType_t);                    \
-  template R smallest_step<R>(DataType_t);                    \
-  template R largest<R>(DataType_t);                          \
-  template R round_value<R>(DataType_t, R);                   \
-  template void round_interval<R>(DataType_t, R&, R&);        \
+#define FUSEDNN_INSTANTIATE(R)                                   \
+  template R unit_roundoff<R>(DataType_t);                       \
+  template R smallest_step<R>(DataType_t);                       \
+  template R largest<R>(DataType_t);                             \
+  template R round_value<R>(DataType_t, R);                      \
+  template void round_interval<R>(DataType_t, R&, R&);           \
   template RefTensor<R> load<R>(ir::Tensor const&, void const*); \
   template void store<R>(ir::Tensor const&, RefTensor<R> const&, void*);
 FUSEDNN_INSTANTIATE(double)

@@ -71,7 +71,8 @@ void store(ir::Tensor const& tensor, RefTensor<R> const& values, void* data);
 /// Reduces an integral value modulo 2^32 to INT32, as wrapping arithmetic does. |value| < 2^63.
 template <class R>
 R wrap_int32(R value) {
-  return static_cast<R>(static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(static_cast<int64_t>(value)))));
+  return static_cast<R>(
+      static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(static_cast<int64_t>(value)))));
 }
 
 /// Steps through the indices of `dims` in row-major order, keeping element offsets for several stride sets.

@@ -68,8 +68,10 @@ std::vector<RefOutput> run(ir::OpGraph const& graph, TensorMemory const& memory)
       if (id != ir::no_tensor) tensors[static_cast<size_t>(id)].resize(graph.tensor(id).dims);
       n.out.push_back(id == ir::no_tensor ? nullptr : &tensors[static_cast<size_t>(id)]);
     }
-    if constexpr (std::is_same_v<R, double>) r.reference.in_double(n);
-    else r.reference.in_long_double(n);
+    if constexpr (std::is_same_v<R, double>)
+      r.reference.in_double(n);
+    else
+      r.reference.in_long_double(n);
     for (ir::TensorId id : node.outputs) {
       if (id == ir::no_tensor) continue;
       RefTensor<R>& result = tensors[static_cast<size_t>(id)];

@@ -100,9 +100,9 @@ struct Reference {
 
 struct OpRow {
   ir::OpKind kind;
-  std::string_view tag;     ///< cudnn_frontend's JSON tag; empty for internal rows
+  std::string_view tag;      ///< cudnn_frontend's JSON tag; empty for internal rows
   std::string_view builder;  ///< method of Graph, also the Python name
-  std::string_view doc;     ///< formula, shapes, edge rules
+  std::string_view doc;      ///< formula, shapes, edge rules
   std::span<Port const> inputs;
   std::span<Port const> outputs;
   std::span<Attr const> attrs;

@@ -30,12 +30,18 @@ std::string text_of(Enum value) {
 
 std::string_view text_of(AttrType type) {
   switch (type) {
-    case AttrType::boolean: return "a boolean";
-    case AttrType::integer: return "an integer";
-    case AttrType::enumeration: return "an enumerator";
-    case AttrType::real: return "a real number";
-    case AttrType::integers: return "a list of integers";
-    case AttrType::integer_pairs: return "a list of pairs of integers";
+    case AttrType::boolean:
+      return "a boolean";
+    case AttrType::integer:
+      return "an integer";
+    case AttrType::enumeration:
+      return "an enumerator";
+    case AttrType::real:
+      return "a real number";
+    case AttrType::integers:
+      return "a list of integers";
+    case AttrType::integer_pairs:
+      return "a list of pairs of integers";
   }
   return "?";
 }
@@ -89,9 +95,9 @@ void complete_attributes(ir::Node& node, OpRow const& row, Errors& errors) {
     } else if (!unset && a.type == AttrType::enumeration) {
       int64_t const number = std::get<int64_t>(value);
       if (number < 0 || number >= a.names().count)
-        errors.push_back(make_error(
-            Rule::node_attribute_value, {node.name, {}},
-            fmt::format("'{}' is {}, {} has 0 to {}", a.name, number, a.names().type, a.names().count - 1)));
+        errors.push_back(
+            make_error(Rule::node_attribute_value, {node.name, {}},
+                       fmt::format("'{}' is {}, {} has 0 to {}", a.name, number, a.names().type, a.names().count - 1)));
     }
     complete.set(a.name, std::move(value));
   }
@@ -112,8 +118,8 @@ void check_structure(ir::Graph& graph, Errors& errors) {
       if (!port)
         errors.push_back(make_error(Rule::node_unknown_port, {node.name, {}}, fmt::format("input {}", i)));
       else if (port->kind != PortKind::optional && node.inputs[i] == ir::no_tensor)
-        errors.push_back(make_error(Rule::node_missing_input, {node.name, {}},
-                                    fmt::format("input {} is null", port->name)));
+        errors.push_back(
+            make_error(Rule::node_missing_input, {node.name, {}}, fmt::format("input {} is null", port->name)));
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       ir::TensorId t = node.outputs[i];
@@ -140,8 +146,7 @@ void check_structure(ir::Graph& graph, Errors& errors) {
     for (int n : order) ordered[static_cast<size_t>(n)] = true;
     for (size_t n = 0; n < ordered.size(); ++n)
       if (!ordered[n])
-        errors.push_back(
-            make_error(Rule::graph_cycle, {graph.nodes[n].name, {}}, "lies on or behind a cycle"));
+        errors.push_back(make_error(Rule::graph_cycle, {graph.nodes[n].name, {}}, "lies on or behind a cycle"));
     return;
   }
   std::vector<ir::Node> sorted;
@@ -155,8 +160,7 @@ void infer(ir::Graph& graph) {
     for (ir::TensorId t : node.outputs)
       if (t != ir::no_tensor) written[static_cast<size_t>(t)] = true;
   for (size_t t = 0; t < graph.tensors.size(); ++t)
-    if (!written[t] && graph.tensors[t].dtype == DataType_t::NOT_SET)
-      graph.tensors[t].dtype = graph.context.io_type;
+    if (!written[t] && graph.tensors[t].dtype == DataType_t::NOT_SET) graph.tensors[t].dtype = graph.context.io_type;
 
   Errors ignored;  // rows report in check()
   for (ir::Node& node : graph.nodes) {
@@ -197,8 +201,7 @@ class TensorChecks {
       ir::Tensor const& t = graph_.tensors[i];
       if (t.uid) {
         auto [at, first] = uids.emplace(*t.uid, t.name);
-        if (!first)
-          fail(t, Rule::graph_duplicate_uid, fmt::format("uid {} is also that of '{}'", *t.uid, at->second));
+        if (!first) fail(t, Rule::graph_duplicate_uid, fmt::format("uid {} is also that of '{}'", *t.uid, at->second));
       }
       if (used_[i] || writer_[i]) check(t, writer_[i]);
     }
@@ -211,8 +214,7 @@ class TensorChecks {
       used_[static_cast<size_t>(graph_.tensor(t).ragged_offset)] = true;
   }
   void fail(ir::Tensor const& t, Rule rule, std::string_view found, ir::Node const* node = nullptr) {
-    errors_.push_back(
-        make_error(rule, {node ? std::string_view(node->name) : std::string_view(), t.name}, found));
+    errors_.push_back(make_error(rule, {node ? std::string_view(node->name) : std::string_view(), t.name}, found));
   }
 
   void check(ir::Tensor const& t, ir::Node const* writer) {
@@ -222,8 +224,7 @@ class TensorChecks {
       fail(t, Rule::tensor_dtype_unsupported, fmt::format("data type {}", text_of(t.dtype)), writer);
     if (t.vector_count != 1 || t.reordering != TensorReordering_t::NONE)
       fail(t, Rule::tensor_vectorized_unsupported,
-           fmt::format("vector count {}, reordering {}", t.vector_count, text_of(t.reordering)),
-           writer);
+           fmt::format("vector count {}, reordering {}", t.vector_count, text_of(t.reordering)), writer);
     if (t.alignment <= 0 || !std::has_single_bit(static_cast<uint64_t>(t.alignment)))
       fail(t, Rule::tensor_alignment, fmt::format("alignment {}", t.alignment), writer);
     check_role(t, writer);
@@ -242,36 +243,32 @@ class TensorChecks {
     if (t.pass_by_value && writer) fail(t, Rule::tensor_scalar_output, "is passed by value", writer);
     if (t.compile_time_constant && !t.value) fail(t, Rule::tensor_constant_without_value, "has none", writer);
     if (t.value && t.value->type != t.dtype)
-      fail(t, Rule::tensor_scalar_dtype,
-           fmt::format("value of type {}, tensor of type {}", base::to_string(t.value->type),
-                       base::to_string(t.dtype)));
+      fail(
+          t, Rule::tensor_scalar_dtype,
+          fmt::format("value of type {}, tensor of type {}", base::to_string(t.value->type), base::to_string(t.dtype)));
     if (t.pass_by_value && !t.dims.empty() && ir::volume(t.dims) != 1)
       fail(t, Rule::tensor_scalar_volume, fmt::format("dims [{}]", fmt::join(t.dims, ",")));
   }
 
   void check_layout(ir::Tensor const& t, ir::Node const* writer) {
     if (t.dims.empty()) {
-      if (!t.strides.empty())
-        return fail(t, Rule::tensor_strides_without_dims, "strides without dims", writer);
+      if (!t.strides.empty()) return fail(t, Rule::tensor_strides_without_dims, "strides without dims", writer);
       // An output's missing dims follow from an error of its node or of a tensor before it.
       if (!writer) fail(t, Rule::tensor_no_dims, "no dims");
       return;
     }
     if (t.strides.empty()) return fail(t, Rule::tensor_no_strides, "no strides", writer);
     if (t.strides.size() != t.dims.size() || t.rank() > ir::max_rank)
-      return fail(t, Rule::tensor_rank, fmt::format("{} dims, {} strides", t.dims.size(), t.strides.size()),
-                  writer);
+      return fail(t, Rule::tensor_rank, fmt::format("{} dims, {} strides", t.dims.size(), t.strides.size()), writer);
     for (size_t i = 0; i < t.dims.size(); ++i) {
-      if (t.dims[i] < 0)
-        return fail(t, Rule::tensor_negative_dim, fmt::format("dim[{}] = {}", i, t.dims[i]), writer);
+      if (t.dims[i] < 0) return fail(t, Rule::tensor_negative_dim, fmt::format("dim[{}] = {}", i, t.dims[i]), writer);
       if (t.strides[i] < 0)
         return fail(t, Rule::tensor_negative_stride, fmt::format("stride[{}] = {}", i, t.strides[i]), writer);
     }
     auto span = ir::span_elements(t.dims, t.strides);
     if (!ir::volume(t.dims) || !span || !ir::storage_bytes(t.dtype, *span))
       return fail(t, Rule::tensor_overflow,
-                  fmt::format("dims [{}], strides [{}]", fmt::join(t.dims, ","), fmt::join(t.strides, ",")),
-                  writer);
+                  fmt::format("dims [{}], strides [{}]", fmt::join(t.dims, ","), fmt::join(t.strides, ",")), writer);
     if (writer && !t.is_virtual && ir::overlaps_itself(t.dims, t.strides))
       fail(t, Rule::tensor_output_overlap,
            fmt::format("dims [{}], strides [{}]", fmt::join(t.dims, ","), fmt::join(t.strides, ",")), writer);
@@ -288,10 +285,8 @@ void check_node(ir::Graph& graph, ir::Node& node, Errors& errors) {
   if (node.compute == DataType_t::NOT_SET)
     return errors.push_back(
         make_error(Rule::node_no_compute_type, {node.name, {}}, "no compute type, and the graph gives none"));
-  if (node.compute != DataType_t::FLOAT && node.compute != DataType_t::DOUBLE &&
-      node.compute != DataType_t::INT32)
-    errors.push_back(make_error(Rule::node_compute_type, {node.name, {}},
-                                text_of(node.compute)));
+  if (node.compute != DataType_t::FLOAT && node.compute != DataType_t::DOUBLE && node.compute != DataType_t::INT32)
+    errors.push_back(make_error(Rule::node_compute_type, {node.name, {}}, text_of(node.compute)));
   for (ir::TensorId t : node.inputs)
     if (t != ir::no_tensor && graph.tensor(t).dims.empty()) return;  // reported where the dims went missing
   size_t const before = errors.size();

@@ -61,10 +61,8 @@ class Expansion {
     return graph_.nodes.back();
   }
 
-  TensorId pointwise(PointwiseMode_t mode, TensorId result, DataType_t compute,
-                     std::vector<TensorId> inputs) {
-    append(OpKind::pointwise, result, compute, std::move(inputs))
-        .attrs.set("mode", static_cast<int64_t>(mode));
+  TensorId pointwise(PointwiseMode_t mode, TensorId result, DataType_t compute, std::vector<TensorId> inputs) {
+    append(OpKind::pointwise, result, compute, std::move(inputs)).attrs.set("mode", static_cast<int64_t>(mode));
     return result;
   }
 
@@ -75,9 +73,7 @@ class Expansion {
   }
 
   /// A tensor of one element in a form that broadcasts against any rank.
-  TensorId scalar(TensorId id, char const* name) {
-    return tensor(id).dims == Dims{1} ? id : reshape(id, name, {1});
-  }
+  TensorId scalar(TensorId id, char const* name) { return tensor(id).dims == Dims{1} ? id : reshape(id, name, {1}); }
 
   // Norms
 
@@ -112,15 +108,14 @@ class Expansion {
 
   void scale_and_bias(TensorId differences, TensorId inverse) {
     DataType_t const compute = node_.compute;
-    TensorId const normal = pointwise(PointwiseMode_t::MUL, temporary("normal", compute), DataType_t::DOUBLE,
-                                      {differences, inverse});
+    TensorId const normal =
+        pointwise(PointwiseMode_t::MUL, temporary("normal", compute), DataType_t::DOUBLE, {differences, inverse});
     TensorId const y = node_.outputs[0], scale = node_.inputs[SCALE], bias = node_.input(BIAS);
     if (bias == no_tensor) {
       pointwise(PointwiseMode_t::MUL, y, compute, {normal, scale});
       return;
     }
-    TensorId const scaled =
-        pointwise(PointwiseMode_t::MUL, temporary("scaled", compute), compute, {normal, scale});
+    TensorId const scaled = pointwise(PointwiseMode_t::MUL, temporary("scaled", compute), compute, {normal, scale});
     pointwise(PointwiseMode_t::ADD, y, compute, {scaled, bias});
   }
 
@@ -128,8 +123,7 @@ class Expansion {
     DataType_t const wide = DataType_t::DOUBLE;
     TensorId const x = node_.inputs[X], mean = average(x, "mean", statistics_dims());
     if (node_.output(1) != no_tensor) pointwise(PointwiseMode_t::IDENTITY, node_.output(1), wide, {mean});
-    TensorId const differences =
-        pointwise(PointwiseMode_t::SUB, temporary("differences", wide), wide, {x, mean});
+    TensorId const differences = pointwise(PointwiseMode_t::SUB, temporary("differences", wide), wide, {x, mean});
     scale_and_bias(differences, inverse_deviation(differences, statistics_dims(), node_.output(2)));
   }
 
@@ -149,8 +143,7 @@ class Expansion {
     DataType_t const compute = node_.compute;
     Dims const q = tensor(node_.inputs[Q]).dims, k = tensor(node_.inputs[K]).dims;
     TensorId const transposed = temporary("k_transposed", tensor(node_.inputs[K]).dtype);
-    append(OpKind::transpose, transposed, compute, {node_.inputs[K]})
-        .attrs.set("permutation", Dims{0, 1, 3, 2});
+    append(OpKind::transpose, transposed, compute, {node_.inputs[K]}).attrs.set("permutation", Dims{0, 1, 3, 2});
     if (k[1] == q[1] || k[1] == 1) {
       TensorId const result = temporary("scores", compute);
       append(OpKind::matmul, result, compute, {node_.inputs[Q], transposed});
@@ -182,15 +175,13 @@ class Expansion {
     t.dtype = dtype;
     t.dims = t.strides = {1};
     t.pass_by_value = t.compile_time_constant = true;
-    t.value = dtype == DataType_t::DOUBLE ? graph::Scalar_value(value)
-                                          : graph::Scalar_value(static_cast<float>(value));
+    t.value = dtype == DataType_t::DOUBLE ? graph::Scalar_value(value) : graph::Scalar_value(static_cast<float>(value));
     return graph_.add(std::move(t));
   }
 
   void sdpa() {
     DataType_t const compute = node_.compute;
-    std::vector<TensorId> const mask = {node_.input(SDPA_BIAS), node_.input(LENGTH_Q),
-                                        node_.input(LENGTH_KV)};
+    std::vector<TensorId> const mask = {node_.input(SDPA_BIAS), node_.input(LENGTH_Q), node_.input(LENGTH_KV)};
     TensorId const s = scaled(scores());
     TensorId const weights = temporary("weights", compute);
     ir::Node& softmax = append(OpKind::masked_softmax, weights, compute, {s, mask[0], mask[1], mask[2]});
@@ -211,8 +202,7 @@ bool is_composite(ir::Node const& node) {
   return node.op == OpKind::layernorm || node.op == OpKind::rmsnorm || node.op == OpKind::sdpa;
 }
 
-base::Result<ir::OpGraphPtr> expand(ir::OpGraphPtr const& graph,
-                                    std::function<bool(ir::Node const&)> const& wanted) {
+base::Result<ir::OpGraphPtr> expand(ir::OpGraphPtr const& graph, std::function<bool(ir::Node const&)> const& wanted) {
   ir::Graph rewritten = graph->graph();
   rewritten.nodes.clear();
   bool changed = false;

@@ -14,8 +14,7 @@ namespace fusednn::passes {
 ///
 /// Statistics of norms are computed in DOUBLE, whose range and precision the rows of the norms ask for.
 /// Scores of attention become a tensor of their own, so memory is quadratic in the sequence length.
-base::Result<ir::OpGraphPtr> expand(ir::OpGraphPtr const& graph,
-                                    std::function<bool(ir::Node const&)> const& wanted);
+base::Result<ir::OpGraphPtr> expand(ir::OpGraphPtr const& graph, std::function<bool(ir::Node const&)> const& wanted);
 
 /// Whether `expand` can rewrite the node.
 bool is_composite(ir::Node const& node);

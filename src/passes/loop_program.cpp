@@ -87,8 +87,7 @@ class ShapeFinder {
     bool found = false;
     for (int n : nodes_) {
       if (n == anchor_) continue;
-      if (!is_norm(node(n)) && (node(n).op != OpKind::reduction || !read_inside(node(n).outputs[0])))
-        continue;
+      if (!is_norm(node(n)) && (node(n).op != OpKind::reduction || !read_inside(node(n).outputs[0]))) continue;
       std::vector<bool> const axes = reduced_axes(graph_, node(n));
       if (axes.size() != shape_.space.size() || (found && axes != shape_.row_axes)) return false;
       shape_.row_axes = axes;
@@ -212,8 +211,7 @@ class Lowering {
       bool const row = per_row(value);
       DataType_t const type = at(value).type;
       bool const terminal = at(value).terminal;
-      value =
-          add({.op = Op::round, .type = type, .per_row = row, .a = value, .tensor = t, .terminal = terminal});
+      value = add({.op = Op::round, .type = type, .per_row = row, .a = value, .tensor = t, .terminal = terminal});
     }
     computed_[t] = value;
     if (std::find(region_.outputs.begin(), region_.outputs.end(), t) == region_.outputs.end()) return;
@@ -226,8 +224,7 @@ class Lowering {
 
   void lower(int n) {
     ir::Node const& v = graph_.nodes()[static_cast<size_t>(n)];
-    if (n == program_.anchor)
-      return finish(v.outputs[0], add({.op = Op::anchor, .type = v.compute, .node = n}));
+    if (n == program_.anchor) return finish(v.outputs[0], add({.op = Op::anchor, .type = v.compute, .node = n}));
     if (is_norm(v)) return lower_norm(n, v);
     if (v.op == OpKind::reduction) return lower_reduction(n, v);
     ValueId operands[3] = {no_value, no_value, no_value};
@@ -242,8 +239,7 @@ class Lowering {
     if (index) row = row && !program_.row_axes[static_cast<size_t>(v.attrs.get<int64_t>("axis"))];
     // What has an element for each index of the space is not per row, even where its operands are.
     Dims const& dims = graph_.tensor(v.outputs[0]).dims;
-    for (size_t i = 0; i < rank() && dims.size() == rank(); ++i)
-      row = row && !(program_.row_axes[i] && dims[i] != 1);
+    for (size_t i = 0; i < rank() && dims.size() == rank(); ++i) row = row && !(program_.row_axes[i] && dims[i] != 1);
     finish(v.outputs[0], add({.op = Op::pointwise,
                               .type = v.compute,
                               .per_row = row,
@@ -258,8 +254,7 @@ class Lowering {
     std::vector<bool> axes = reduced_axes(graph_, v);
     bool read_again = false;
     for (int c : graph_.consumers(v.outputs[0]))
-      read_again =
-          read_again || std::find(region_.nodes.begin(), region_.nodes.end(), c) != region_.nodes.end();
+      read_again = read_again || std::find(region_.nodes.begin(), region_.nodes.end(), c) != region_.nodes.end();
     bool const row = read_again || (has_rows() && axes == program_.row_axes);
     ValueId const x = read(v.inputs[0], v.compute);
     finish(v.outputs[0],
@@ -289,11 +284,9 @@ class Lowering {
     finish(v.outputs[0], y);
     bool const centred = v.op == OpKind::layernorm;
     if (centred && v.output(1) != no_tensor)
-      finish(v.outputs[1], add({.op = Op::mean, .type = v.compute, .per_row = rows, .a = moments}),
-             program_.row_axes);
+      finish(v.outputs[1], add({.op = Op::mean, .type = v.compute, .per_row = rows, .a = moments}), program_.row_axes);
     if (TensorId const t = v.output(centred ? 2 : 1); t != no_tensor)
-      finish(t, add({.op = Op::inverse, .type = v.compute, .per_row = rows, .a = moments}),
-             program_.row_axes);
+      finish(t, add({.op = Op::inverse, .type = v.compute, .per_row = rows, .a = moments}), program_.row_axes);
   }
 
   ir::OpGraph const& graph_;
@@ -316,8 +309,7 @@ bool is_loop_program(ir::OpGraph const& graph, std::span<int const> nodes, int a
   return ShapeFinder(graph, nodes, anchor).find().valid;
 }
 
-LoopProgram loop_program(ir::OpGraph const& graph, Partition const& partition, Region const& region,
-                         int anchor) {
+LoopProgram loop_program(ir::OpGraph const& graph, Partition const& partition, Region const& region, int anchor) {
   return Lowering(graph, partition, region, anchor).run();
 }
 

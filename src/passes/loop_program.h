@@ -34,10 +34,10 @@ struct LoopValue {
   int node = -1;                                    ///< that gives the attributes; -1: none are set
   PointwiseMode_t mode = PointwiseMode_t::NOT_SET;  ///< pointwise
   ir::TensorId tensor = ir::no_tensor;              ///< load, round
-  ir::Dims strides = {};        ///< load: elements, along the axes of the space; 0 where broadcast
-  int64_t offset = 0;           ///< load: elements
-  bool terminal = false;        ///< reduce: over `axes`, not the row axes
-  std::vector<bool> axes = {};  ///< reduce: the axes of the space that it reduces
+  ir::Dims strides = {};                            ///< load: elements, along the axes of the space; 0 where broadcast
+  int64_t offset = 0;                               ///< load: elements
+  bool terminal = false;                            ///< reduce: over `axes`, not the row axes
+  std::vector<bool> axes = {};                      ///< reduce: the axes of the space that it reduces
 };
 
 /// Writes a value to a tensor, converted to the tensor's data type.
@@ -50,8 +50,7 @@ struct LoopStore {
 
 struct LoopProgram {
   ir::Dims space;
-  std::vector<bool>
-      row_axes;  ///< axes over which values are reduced and then used again; none where all false
+  std::vector<bool> row_axes;     ///< axes over which values are reduced and then used again; none where all false
   std::vector<LoopValue> values;  ///< each after its operands
   std::vector<LoopStore> stores;
   int anchor = -1;  ///< node
@@ -68,7 +67,6 @@ bool is_loop(ir::Node const& node);
 bool is_loop_program(ir::OpGraph const& graph, std::span<int const> nodes, int anchor);
 
 /// The program of a region that `is_loop_program` accepts.
-LoopProgram loop_program(ir::OpGraph const& graph, Partition const& partition, Region const& region,
-                         int anchor);
+LoopProgram loop_program(ir::OpGraph const& graph, Partition const& partition, Region const& region, int anchor);
 
 }  // namespace fusednn::passes

@@ -63,8 +63,7 @@ std::vector<Move> moves_of(ir::OpGraph const& graph, Partition const& partition,
 int64_t bytes_between(std::vector<Move> const& moves) {
   int64_t bytes = 0;
   for (Move const& m : moves)
-    if (m.to.tensor == ir::no_tensor)
-      bytes = std::max(bytes, *ir::storage_bytes(m.to.type, *ir::volume(m.dims)));
+    if (m.to.tensor == ir::no_tensor) bytes = std::max(bytes, *ir::storage_bytes(m.to.type, *ir::volume(m.dims)));
   return bytes;
 }
 

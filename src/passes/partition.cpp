@@ -52,8 +52,7 @@ class Partitioner {
         TensorId const in = node(n).inputs[port];
         int const writer = graph_.producer(in);
         bool const written_here = writer >= 0 && !is_view(node(writer));
-        if (written_here && graph_.tensor(in).is_virtual && same_type(in, out) &&
-            alias_[at(in)].target == no_tensor)
+        if (written_here && graph_.tensor(in).is_virtual && same_type(in, out) && alias_[at(in)].target == no_tensor)
           alias_[at(in)] = {out, n, port};
       }
     }
@@ -69,9 +68,7 @@ class Partitioner {
     }
   }
 
-  bool aliased_view(int n) const {
-    return is_view(node(n)) && alias_[at(node(n).outputs[0])].target != no_tensor;
-  }
+  bool aliased_view(int n) const { return is_view(node(n)) && alias_[at(node(n).outputs[0])].target != no_tensor; }
 
   /// How the elements of a tensor lie in the memory that holds them.
   StridedView view_in_memory(TensorId id) const {
@@ -139,8 +136,7 @@ class Partitioner {
     for (int r : read_from_memory(n)) joinable.erase(r);
     int home = -1;
     for (auto r = joinable.rbegin(); r != joinable.rend(); ++r) {
-      if (home < 0 ? can_join(*r, n, before) : can_merge(home, *r))
-        home = home < 0 ? join(*r, n) : merge(home, *r);
+      if (home < 0 ? can_join(*r, n, before) : can_merge(home, *r)) home = home < 0 ? join(*r, n) : merge(home, *r);
     }
     if (home < 0) {
       home = static_cast<int>(regions_.size());

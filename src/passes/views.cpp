@@ -37,8 +37,7 @@ std::optional<ir::Dims> reshaped_strides(ir::Dims const& from, ir::Dims const& s
   return result;
 }
 
-std::optional<StridedView> view_of_output(ir::Graph const& graph, ir::Node const& node,
-                                          StridedView const& input) {
+std::optional<StridedView> view_of_output(ir::Graph const& graph, ir::Node const& node, StridedView const& input) {
   ir::Tensor const &x = graph.tensor(node.inputs[0]), &y = graph.tensor(node.outputs[0]);
   StridedView view{input.offset, {}};
   switch (node.op) {
@@ -66,8 +65,7 @@ std::optional<StridedView> view_of_output(ir::Graph const& graph, ir::Node const
   }
 }
 
-StridedView slot_of_input(ir::Graph const& graph, ir::Node const& concatenate, size_t port,
-                          StridedView const& output) {
+StridedView slot_of_input(ir::Graph const& graph, ir::Node const& concatenate, size_t port, StridedView const& output) {
   auto const axis = static_cast<size_t>(concatenate.attrs.get<int64_t>("axis"));
   int64_t start = 0;
   for (size_t i = 0; i < port; ++i) start += graph.tensor(concatenate.inputs[i]).dims[axis];

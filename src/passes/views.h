@@ -17,12 +17,10 @@ bool is_view(ir::Node const& node);
 
 /// The output of a view node as a view into its input, whose own elements lie as `input` says. nullopt where
 /// strides cannot express it (a reshape of an interleaved layout).
-std::optional<StridedView> view_of_output(ir::Graph const& graph, ir::Node const& node,
-                                          StridedView const& input);
+std::optional<StridedView> view_of_output(ir::Graph const& graph, ir::Node const& node, StridedView const& input);
 
 /// Where input `port` of a concatenation lies inside its output, whose own elements lie as `output` says.
-StridedView slot_of_input(ir::Graph const& graph, ir::Node const& concatenate, size_t port,
-                          StridedView const& output);
+StridedView slot_of_input(ir::Graph const& graph, ir::Node const& concatenate, size_t port, StridedView const& output);
 
 /// Strides under which `to` (as many elements as `from`) visits, in row-major order of its indices, the
 /// memory that `from` with `strides` visits; nullopt where no strides do.

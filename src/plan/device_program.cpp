@@ -90,7 +90,8 @@ base::Result<std::shared_ptr<DeviceProgram const>> DeviceProgram::build(target::
     if (auto remarks = jit::serialisation_remarks(kernel.image.log); !remarks.empty() && !lenient)
       return make_error(Rule::jit_serialised, {}, fmt::format("kernel {}: {}", sources[i]->name, remarks.front()));
     if (!program->context_) continue;
-    if (base::Status status = program->load(program->launches_[with_kernel[i]], kernel); !status) return status.errors();
+    if (base::Status status = program->load(program->launches_[with_kernel[i]], kernel); !status)
+      return status.errors();
   }
   return std::shared_ptr<DeviceProgram const>(std::move(program));
 }
@@ -100,8 +101,7 @@ base::Status DeviceProgram::load(Launch& launch, jit::CompiledKernel const& comp
   auto module = jit::ModuleCache::shared().get(context_, compiled);
   if (!module) return module.errors();
   launch.module = std::move(*module);
-  base::Result<cuda::Function> function =
-      launch.module->function(k.entry, static_cast<int>(k.dynamic_shared_bytes));
+  base::Result<cuda::Function> function = launch.module->function(k.entry, static_cast<int>(k.dynamic_shared_bytes));
   if (!function) return function.errors();
   launch.function = *function;
   if (k.block[0] * k.block[1] * k.block[2] > static_cast<unsigned>(function->max_threads))
@@ -147,8 +147,12 @@ cuda::DriverCode DeviceProgram::enqueue(Launch const& launch, void* const* opera
     uint64_t const address = cuda::device_pointer(operands[p.operand]) + static_cast<uint64_t>(p.offset);
     std::byte* const at = block + p.at;
     switch (p.kind) {
-      case Arguments::Patch::Kind::pointer: std::memcpy(at, &address, sizeof(address)); break;
-      case Arguments::Patch::Kind::value: std::memcpy(at, operands[p.operand], p.bytes); break;
+      case Arguments::Patch::Kind::pointer:
+        std::memcpy(at, &address, sizeof(address));
+        break;
+      case Arguments::Patch::Kind::value:
+        std::memcpy(at, operands[p.operand], p.bytes);
+        break;
       case Arguments::Patch::Kind::tensor_map:
         std::memcpy(at, launch.maps[p.map].data(), engine::TensorMap::bytes);
         if (cuda::DriverCode code = driver.tensor_map_address(at, reinterpret_cast<void*>(address))) return code;

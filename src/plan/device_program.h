@@ -7,7 +7,7 @@
 namespace fusednn::jit {
 class Compiler;
 struct CompiledKernel;
-}
+}  // namespace fusednn::jit
 
 namespace fusednn::plan {
 

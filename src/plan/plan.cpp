@@ -40,8 +40,12 @@ void run_on_host(engine::Step const& step, void* const* operands) {
 
 Plan::Plan(ir::OpGraphPtr graph, target::Target target, std::string engine, engine::Prepared prepared,
            std::shared_ptr<DeviceProgram const> program)
-    : graph_(std::move(graph)), target_(std::move(target)), engine_(std::move(engine)), prepared_(std::move(prepared)),
-      program_(std::move(program)), slots_(slots_of(*graph_)) {
+    : graph_(std::move(graph)),
+      target_(std::move(target)),
+      engine_(std::move(engine)),
+      prepared_(std::move(prepared)),
+      program_(std::move(program)),
+      slots_(slots_of(*graph_)) {
   std::vector<int64_t> slot_of(graph_->tensors().size(), -1);
   for (size_t s = 0; s < slots_.size(); ++s) {
     slot_of[static_cast<size_t>(slots_[s].tensor)] = static_cast<int64_t>(s);
@@ -54,22 +58,26 @@ Plan::Plan(ir::OpGraphPtr graph, target::Target target, std::string engine, engi
   for (engine::Step const& step : prepared_.steps) {
     auto& list = sources_.emplace_back();
     for (engine::Operand o : step.operands) {
-      if (o.kind == engine::Operand::Kind::workspace) list.push_back({Source::Kind::workspace, o.value});
-      else if (int64_t slot = slot_of[static_cast<size_t>(o.value)]; slot >= 0) list.push_back({Source::Kind::slot, slot});
-      else list.push_back({Source::Kind::constant, o.value});
+      if (o.kind == engine::Operand::Kind::workspace)
+        list.push_back({Source::Kind::workspace, o.value});
+      else if (int64_t slot = slot_of[static_cast<size_t>(o.value)]; slot >= 0)
+        list.push_back({Source::Kind::slot, slot});
+      else
+        list.push_back({Source::Kind::constant, o.value});
     }
     most_operands_ = std::max(most_operands_, list.size());
   }
 }
 
 void* Plan::resolve(Source source, void* const* pointers, std::byte* workspace) const {
-  auto constant = [&](ir::TensorId id) {
-    return const_cast<uint64_t*>(&graph_->tensor(id).value->bits);
-  };
+  auto constant = [&](ir::TensorId id) { return const_cast<uint64_t*>(&graph_->tensor(id).value->bits); };
   switch (source.kind) {
-    case Source::Kind::workspace: return workspace + source.value;
-    case Source::Kind::constant: return constant(static_cast<ir::TensorId>(source.value));
-    case Source::Kind::slot: break;
+    case Source::Kind::workspace:
+      return workspace + source.value;
+    case Source::Kind::constant:
+      return constant(static_cast<ir::TensorId>(source.value));
+    case Source::Kind::slot:
+      break;
   }
   size_t const slot = static_cast<size_t>(source.value);
   return pointers[slot] ? pointers[slot] : slots_[slot].optional ? constant(slots_[slot].tensor) : nullptr;
@@ -90,7 +98,8 @@ base::Status Plan::execute(void* const* pointers, void* workspace, void* stream)
   }
   auto* base = static_cast<std::byte*>(workspace);
   if (workspace_bytes() > 0 && !base)
-    return make_error(Rule::execute_workspace, {}, fmt::format("workspace is null, {} bytes are needed", workspace_bytes()));
+    return make_error(Rule::execute_workspace, {},
+                      fmt::format("workspace is null, {} bytes are needed", workspace_bytes()));
   // Engines count on aligned workspace; the room for it is part of the size that the plan reports.
   base += -reinterpret_cast<uintptr_t>(base) % static_cast<uintptr_t>(engine::workspace_alignment);
   void** operands = static_cast<void**>(alloca((most_operands_ + 1) * sizeof(void*)));

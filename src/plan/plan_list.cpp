@@ -44,8 +44,8 @@ std::vector<Verdict> PlanList::verdicts() const {
   auto engines = engines_for(target_.device);
   for (size_t id = 0; id < engines.size(); ++id) {
     engine::Support s = engines[id]->support(*graph_, target_);
-    verdicts.push_back({static_cast<int>(id), engines[id]->name(), engines[id]->summary(), s.configs.size(),
-                        std::move(s.refusals)});
+    verdicts.push_back(
+        {static_cast<int>(id), engines[id]->name(), engines[id]->summary(), s.configs.size(), std::move(s.refusals)});
   }
   return verdicts;
 }
@@ -118,7 +118,8 @@ base::Status PlanList::add(int64_t engine_id, std::vector<engine::KnobChoice> co
     auto range = std::find_if(ranges.begin(), ranges.end(), [&](auto const& r) { return r.type == choice.type; });
     bool const legal = range != ranges.end() && choice.value >= range->first && choice.value <= range->last &&
                        (choice.value - range->first) % range->step == 0;
-    auto knob = std::find_if(config.knobs.begin(), config.knobs.end(), [&](auto const& k) { return k.type == choice.type; });
+    auto knob =
+        std::find_if(config.knobs.begin(), config.knobs.end(), [&](auto const& k) { return k.type == choice.type; });
     if (!legal || knob == config.knobs.end())
       return make_error(Rule::plan_knob, {},
                         fmt::format("{} {} = {}", e.name(), base::to_string(choice.type), choice.value));
@@ -186,8 +187,8 @@ base::Status PlanList::build_candidate(Candidate& c) const {
       c.barred = base::join(program.errors());
       return program.errors();
     }
-    c.plan = std::make_shared<Plan const>(graph_, target_, std::string(e.name()), std::move(*prepared),
-                                          std::move(*program));
+    c.plan =
+        std::make_shared<Plan const>(graph_, target_, std::string(e.name()), std::move(*prepared), std::move(*program));
     log(LogLevel::INFO, "built {}: {} steps, {} bytes of workspace", c.name, c.plan->prepared().steps.size(),
         c.plan->workspace_bytes());
     for (engine::Step const& step : c.plan->prepared().steps) log(LogLevel::DEBUG, "  {}", step.description);

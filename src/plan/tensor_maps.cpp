@@ -12,19 +12,27 @@ namespace {
 /// The driver's type: only its size matters, since copies neither convert nor compute.
 std::optional<int> driver_type(DataType_t type) {
   switch (type) {
-    case DataType_t::FLOAT: return cuda::tensor_map_type::float32;
-    case DataType_t::DOUBLE: return cuda::tensor_map_type::float64;
-    case DataType_t::HALF: return cuda::tensor_map_type::float16;
-    case DataType_t::BFLOAT16: return cuda::tensor_map_type::bfloat16;
-    case DataType_t::INT32: return cuda::tensor_map_type::int32;
-    case DataType_t::INT64: return cuda::tensor_map_type::int64;
+    case DataType_t::FLOAT:
+      return cuda::tensor_map_type::float32;
+    case DataType_t::DOUBLE:
+      return cuda::tensor_map_type::float64;
+    case DataType_t::HALF:
+      return cuda::tensor_map_type::float16;
+    case DataType_t::BFLOAT16:
+      return cuda::tensor_map_type::bfloat16;
+    case DataType_t::INT32:
+      return cuda::tensor_map_type::int32;
+    case DataType_t::INT64:
+      return cuda::tensor_map_type::int64;
     case DataType_t::INT8:
     case DataType_t::UINT8:
     case DataType_t::BOOLEAN:
     case DataType_t::FP8_E4M3:
     case DataType_t::FP8_E5M2:
-    case DataType_t::FP8_E8M0: return cuda::tensor_map_type::uint8;
-    default: return std::nullopt;
+    case DataType_t::FP8_E8M0:
+      return cuda::tensor_map_type::uint8;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -60,9 +68,9 @@ base::Result<EncodedMap> encode(cuda::Driver const& driver, engine::TensorMap co
   // Any address that is aligned will do: execute replaces it.
   void* const address = reinterpret_cast<void*>(uintptr_t{1} << 20);
   constexpr int no_interleave = 0, zero_fill = 0;
-  if (cuda::DriverCode code = driver.tensor_map_encode(&encoded, *type, static_cast<unsigned>(rank), address, dims.data(),
-                                                       strides.data(), box.data(), element_strides.data(),
-                                                       no_interleave, *swizzle, *l2, zero_fill))
+  if (cuda::DriverCode code =
+          driver.tensor_map_encode(&encoded, *type, static_cast<unsigned>(rank), address, dims.data(), strides.data(),
+                                   box.data(), element_strides.data(), no_interleave, *swizzle, *l2, zero_fill))
     return fail(driver.text(code, "cuTensorMapEncodeTiled"));
   return encoded;
 }

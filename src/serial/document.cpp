@@ -77,8 +77,10 @@ class Builder : public nlohmann::json_sax<json> {
       Level const& level = levels_[i];
       auto const* list = level.container->get_if<JsonValue::Array>();
       // What lies open further in has been added to its list; the value at fault has not.
-      if (list) text += fmt::format("[{}]", list->size() - (i + 1 != levels_.size()));
-      else if (!level.key.empty()) text += fmt::format("{}{:.60}", text.empty() || text.back() == ' ' ? "" : ".", level.key);
+      if (list)
+        text += fmt::format("[{}]", list->size() - (i + 1 != levels_.size()));
+      else if (!level.key.empty())
+        text += fmt::format("{}{:.60}", text.empty() || text.back() == ' ' ? "" : ".", level.key);
     }
     return text.empty() ? "the document" : text;
   }
@@ -89,7 +91,8 @@ class Builder : public nlohmann::json_sax<json> {
       return &root;
     }
     Level& level = levels_.back();
-    if (auto* list = std::get_if<JsonValue::Array>(&level.container->data)) return &list->emplace_back(std::move(value));
+    if (auto* list = std::get_if<JsonValue::Array>(&level.container->data))
+      return &list->emplace_back(std::move(value));
     auto& members = std::get<JsonValue::Object>(level.container->data);
     return &members.emplace_back(JsonValue::Member{level.key, std::move(value)}).value;
   }

@@ -31,7 +31,8 @@ std::string label(ir::Node const& node) {
   std::string text = fmt::format("{}\\n{}", escaped(node.name), row.builder);
   for (ops::Attr const& a : row.attrs) {
     if (a.type != ops::AttrType::enumeration || !node.attrs.is_set(a.name)) continue;
-    if (auto const* v = std::get_if<int64_t>(node.attrs.find(a.name))) return text + fmt::format(" {}", a.names().name(*v));
+    if (auto const* v = std::get_if<int64_t>(node.attrs.find(a.name)))
+      return text + fmt::format(" {}", a.names().name(*v));
   }
   return text;
 }
@@ -51,8 +52,9 @@ std::string to_dot(ir::Graph const& graph) {
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     ir::Tensor const& tensor = graph.tensors[t];
     if (!drawn(t)) continue;
-    out += fmt::format("  t{} [shape={}, label=\"{}\\n{}\"];\n", t, tensor.compile_time_constant ? "plaintext" : "ellipse",
-                       escaped(tensor.name), type_and_dims(tensor));
+    out +=
+        fmt::format("  t{} [shape={}, label=\"{}\\n{}\"];\n", t, tensor.compile_time_constant ? "plaintext" : "ellipse",
+                    escaped(tensor.name), type_and_dims(tensor));
     if (producer[t] >= 0) out += fmt::format("  n{} -> t{};\n", producer[t], t);
     if (tensor.ragged_offset != ir::no_tensor)
       out += fmt::format("  t{} -> t{} [style=dashed, label=\"ragged offsets\"];\n", tensor.ragged_offset, t);

@@ -11,8 +11,8 @@ Fields::Fields(JsonValue const& value, std::string path, std::vector<base::Error
   static JsonValue::Object const none;
   if (is_object_) return;
   members_ = &none;
-  errors_.push_back(base::make_error(Rule::json_type, {},
-                                     fmt::format("{}: found {}, expected an object", path_, value.describe())));
+  errors_.push_back(
+      base::make_error(Rule::json_type, {}, fmt::format("{}: found {}, expected an object", path_, value.describe())));
 }
 
 Fields::~Fields() {

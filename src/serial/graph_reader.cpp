@@ -112,8 +112,10 @@ class GraphReader {
     if (name && !row) return fail(Rule::json_operation, fmt::format("{}.tag: {}", path, tag->describe()));
     Fields f(value, path, errors_);
     if (!row) {
-      if (!tag || tag->is_null()) f.require("tag");
-      else f.wrong_type("tag", *tag, "a string");
+      if (!tag || tag->is_null())
+        f.require("tag");
+      else
+        f.wrong_type("tag", *tag, "a string");
       for (JsonValue::Member const& m : f.members()) f.take(m.key);
       return;
     }
@@ -138,16 +140,23 @@ class GraphReader {
 
   void read_attribute(Fields& f, ops::Attr const& a, JsonValue const& value, ir::AttrSet& attrs) {
     auto store = [&](auto const& v, std::string_view expected) {
-      if (v) attrs.set(a.name, *v);
-      else f.wrong_type(a.name, value, expected);
+      if (v)
+        attrs.set(a.name, *v);
+      else
+        f.wrong_type(a.name, value, expected);
     };
     switch (a.type) {
-      case ops::AttrType::boolean: return store(value.get_if<bool>(), "true or false");
-      case ops::AttrType::integer: return store(value.get_if<int64_t>(), "an integer");
-      case ops::AttrType::real: return store(read_real(value), "a number");
-      case ops::AttrType::enumeration: return attrs.set(a.name, f.enumerator(a.name, value, a.names(), 0));
+      case ops::AttrType::boolean:
+        return store(value.get_if<bool>(), "true or false");
+      case ops::AttrType::integer:
+        return store(value.get_if<int64_t>(), "an integer");
+      case ops::AttrType::real:
+        return store(read_real(value), "a number");
+      case ops::AttrType::enumeration:
+        return attrs.set(a.name, f.enumerator(a.name, value, a.names(), 0));
       case ops::AttrType::integers:
-      case ops::AttrType::integer_pairs: break;
+      case ops::AttrType::integer_pairs:
+        break;
     }
     bool const pairs = a.type == ops::AttrType::integer_pairs;
     auto const list = pairs ? integer_pairs(value) : integer_list(value);
@@ -177,7 +186,7 @@ class GraphReader {
 
   /// A tensor by key: a name, or a number for a uid.
   ir::TensorId reference(JsonValue const& value, std::string const& path) {
-    auto const *uid = value.get_if<int64_t>();
+    auto const* uid = value.get_if<int64_t>();
     auto const* name = value.get_if<std::string>();
     if (!uid && !name) {
       fail(Rule::json_type, fmt::format("{}: found {}, expected a tensor's name or uid", path, value.describe()));
@@ -196,8 +205,10 @@ class GraphReader {
       if (t == ir::no_tensor) continue;
       std::string const& key = keys_[static_cast<size_t>(t)];
       auto const [first, fresh] = writer_.emplace(t, path);
-      if (!fresh) shared(key, fmt::format("written by {} and by {}", first->second, path));
-      else if (std::count(node.inputs.begin(), node.inputs.end(), t)) shared(key, fmt::format("{} reads and writes it", path));
+      if (!fresh)
+        shared(key, fmt::format("written by {} and by {}", first->second, path));
+      else if (std::count(node.inputs.begin(), node.inputs.end(), t))
+        shared(key, fmt::format("{} reads and writes it", path));
     }
   }
 
@@ -210,7 +221,7 @@ class GraphReader {
   Errors errors_;
   bool tensors_known_ = false;  ///< else their absence has been reported, and references cannot be judged
   std::unordered_map<std::string, ir::TensorId> ids_;
-  std::vector<std::string> keys_;                          ///< by TensorId
+  std::vector<std::string> keys_;                         ///< by TensorId
   std::unordered_map<ir::TensorId, std::string> writer_;  ///< path of the node
 };
 

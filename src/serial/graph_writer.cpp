@@ -14,27 +14,35 @@ namespace fusednn::serial {
 namespace {
 
 void write_enum(JsonWriter& out, base::EnumNames const& names, int64_t value) {
-  if (value >= 0 && value < names.count) out.value(names.name(value));
-  else out.value(value);
+  if (value >= 0 && value < names.count)
+    out.value(names.name(value));
+  else
+    out.value(value);
 }
 
 void write_type(JsonWriter& out, std::string_view key, DataType_t type) {
   out.key(key);
-  if (type == DataType_t::NOT_SET) out.null();
-  else write_enum(out, base::enum_names<DataType_t>(), static_cast<int64_t>(type));
+  if (type == DataType_t::NOT_SET)
+    out.null();
+  else
+    write_enum(out, base::enum_names<DataType_t>(), static_cast<int64_t>(type));
 }
 
 void write_attribute(JsonWriter& out, ops::Attr const* attr, ir::AttrValue const& value) {
   if (auto const* v = std::get_if<bool>(&value)) {
     out.value(*v);
   } else if (auto const* v = std::get_if<int64_t>(&value)) {
-    if (attr && attr->names) write_enum(out, attr->names(), *v);
-    else out.value(*v);
+    if (attr && attr->names)
+      write_enum(out, attr->names(), *v);
+    else
+      out.value(*v);
   } else if (auto const* v = std::get_if<double>(&value)) {
     out.value(*v);
   } else if (auto const* v = std::get_if<std::vector<int64_t>>(&value); v && !v->empty()) {
-    if (attr && attr->type == ops::AttrType::integer_pairs) out.pairs(*v);
-    else out.value(std::span<int64_t const>(*v));
+    if (attr && attr->type == ops::AttrType::integer_pairs)
+      out.pairs(*v);
+    else
+      out.value(std::span<int64_t const>(*v));
   } else {
     out.null();
   }
@@ -72,7 +80,8 @@ class GraphWriter {
       bool const by_uid = t.uid && seen_uids.insert(*t.uid).second;
       std::string const wanted = by_uid ? fmt::format("{}", *t.uid) : valid_utf8(t.name);
       std::string key = wanted;
-      while (!by_uid && !taken.insert(key).second) key = fmt::format("{}#{}", wanted, ++copies.try_emplace(wanted, 1).first->second);
+      while (!by_uid && !taken.insert(key).second)
+        key = fmt::format("{}#{}", wanted, ++copies.try_emplace(wanted, 1).first->second);
       keys_.push_back(std::move(key));
     }
   }
@@ -124,8 +133,10 @@ class GraphWriter {
       bool const bound = ports[i] != ir::no_tensor, numbered = name(i) == fmt::format("{}", i);
       if (!bound && !numbered) continue;
       out_.key(name(i));
-      if (bound) write_reference(ports[i]);
-      else out_.null();
+      if (bound)
+        write_reference(ports[i]);
+      else
+        out_.null();
     }
     out_.end_object();
   }
@@ -133,8 +144,10 @@ class GraphWriter {
   void write_reference(ir::TensorId id) {
     ir::Tensor const& t = graph_.tensor(id);
     std::string const& key = keys_[static_cast<size_t>(id)];
-    if (t.uid && key == fmt::format("{}", *t.uid)) out_.value(*t.uid);
-    else out_.value(key);
+    if (t.uid && key == fmt::format("{}", *t.uid))
+      out_.value(*t.uid);
+    else
+      out_.value(key);
   }
 
   void write_tensor(ir::Tensor const& t) {

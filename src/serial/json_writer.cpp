@@ -14,7 +14,10 @@ size_t sequence_length(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   unsigned const lead = byte(0);
   if (lead < 0x80) return 1;
-  size_t const length = lead >= 0xc2 && lead < 0xe0 ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+  size_t const length = lead >= 0xc2 && lead < 0xe0   ? 2
+                        : (lead & 0xf0) == 0xe0       ? 3
+                        : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                      : 0;
   if (length == 0 || text.size() < length) return 0;
   for (size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xc0) != 0x80) return 0;
@@ -28,11 +31,16 @@ size_t sequence_length(std::string_view text) {
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (char c : valid_utf8(text)) {
-    if (c == '"' || c == '\\') out += {'\\', c};
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", static_cast<int>(c));
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += {'\\', c};
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<int>(c));
+    else
+      out += c;
   }
   return out += '"';
 }
@@ -52,8 +60,10 @@ std::string valid_utf8(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     size_t const length = sequence_length(text);
-    if (length > 0) out += text.substr(0, length);
-    else out += "\xef\xbf\xbd";
+    if (length > 0)
+      out += text.substr(0, length);
+    else
+      out += "\xef\xbf\xbd";
     text.remove_prefix(length > 0 ? length : 1);
   }
   return out;

@@ -87,8 +87,10 @@ std::optional<graph::Scalar_value> read_scalar(DataType_t type, JsonValue const&
   if (scalar_index(type) < 0) return std::nullopt;
   return visit_storage_type(type, [&](auto t) -> std::optional<graph::Scalar_value> {
     using T = typename decltype(t)::type;
-    if constexpr (std::is_integral_v<T>) return integer_scalar<T>(type, value);
-    else return real_scalar<T>(type, value);
+    if constexpr (std::is_integral_v<T>)
+      return integer_scalar<T>(type, value);
+    else
+      return real_scalar<T>(type, value);
   });
 }
 
@@ -102,8 +104,10 @@ void write_scalar(JsonWriter& out, graph::Scalar_value const& scalar) {
       double const wide = value_as<double>(value);
       if (std::isnan(wide) && *rounded<T>(scalar.type, std::numeric_limits<double>::quiet_NaN()) != scalar)
         out.value(fmt::format("0x{:x}", scalar.bits));
-      else if constexpr (std::is_same_v<T, double>) out.value(wide);
-      else out.value(static_cast<float>(wide));
+      else if constexpr (std::is_same_v<T, double>)
+        out.value(wide);
+      else
+        out.value(static_cast<float>(wide));
     }
   });
 }

@@ -32,12 +32,12 @@ constexpr GpuFeatures blackwell_desktop = {
 // One row per architecture, oldest first. 1 KiB of an SM's shared memory per block goes to the system.
 constexpr GpuArch table[] = {
     // sm, name, features, shared per block and SM, threads, blocks, SMs, L2, memory bytes/s, clock
-    {80, "sm_80", ampere, 163 * KiB, 164 * KiB, 2048, 32, 108, 40 * MiB, 1.555e12, 1.41e9},           // A100
-    {86, "sm_86", ampere, 99 * KiB, 100 * KiB, 1536, 16, 82, 6 * MiB, 0.936e12, 1.70e9},              // RTX 3090
-    {89, "sm_89", ada, 99 * KiB, 100 * KiB, 1536, 24, 128, 72 * MiB, 1.008e12, 2.52e9},               // RTX 4090
-    {90, "sm_90a", hopper, 227 * KiB, 228 * KiB, 2048, 32, 132, 50 * MiB, 4.8e12, 1.98e9},            // H200
-    {100, "sm_100a", blackwell, 227 * KiB, 228 * KiB, 2048, 32, 148, 126 * MiB, 8.0e12, 1.96e9},      // B200
-    {103, "sm_103a", blackwell, 227 * KiB, 228 * KiB, 2048, 32, 148, 126 * MiB, 8.0e12, 1.92e9},      // B300
+    {80, "sm_80", ampere, 163 * KiB, 164 * KiB, 2048, 32, 108, 40 * MiB, 1.555e12, 1.41e9},              // A100
+    {86, "sm_86", ampere, 99 * KiB, 100 * KiB, 1536, 16, 82, 6 * MiB, 0.936e12, 1.70e9},                 // RTX 3090
+    {89, "sm_89", ada, 99 * KiB, 100 * KiB, 1536, 24, 128, 72 * MiB, 1.008e12, 2.52e9},                  // RTX 4090
+    {90, "sm_90a", hopper, 227 * KiB, 228 * KiB, 2048, 32, 132, 50 * MiB, 4.8e12, 1.98e9},               // H200
+    {100, "sm_100a", blackwell, 227 * KiB, 228 * KiB, 2048, 32, 148, 126 * MiB, 8.0e12, 1.96e9},         // B200
+    {103, "sm_103a", blackwell, 227 * KiB, 228 * KiB, 2048, 32, 148, 126 * MiB, 8.0e12, 1.92e9},         // B300
     {120, "sm_120a", blackwell_desktop, 99 * KiB, 100 * KiB, 1536, 24, 170, 96 * MiB, 1.79e12, 2.41e9},  // RTX 5090
     {121, "sm_121a", blackwell_desktop, 99 * KiB, 100 * KiB, 1536, 24, 48, 24 * MiB, 0.273e12, 2.42e9},  // GB10
 };
@@ -50,12 +50,8 @@ constexpr bool ordered() {
 static_assert(ordered());
 
 Gpu from_row(GpuArch const& row) {
-  GpuFacts const usual = {row.sm,
-                          row.multiprocessors,
-                          row.l2_bytes,
-                          row.shared_bytes_per_block,
-                          row.memory_bytes_per_second,
-                          row.clock_hz};
+  GpuFacts const usual = {
+      row.sm, row.multiprocessors, row.l2_bytes, row.shared_bytes_per_block, row.memory_bytes_per_second, row.clock_hz};
   return {usual, std::string(row.name), row.can, row.shared_bytes_per_sm, row.threads_per_sm, row.blocks_per_sm};
 }
 

@@ -12,7 +12,7 @@ namespace fusednn::target {
 /// What plans are made for: a value, never "the current device". Engines ask for its capabilities.
 struct Target {
   Device device = Device::CPU;
-  int ordinal = 0;  ///< of the device; -1: none, an architecture alone
+  int ordinal = 0;         ///< of the device; -1: none, an architecture alone
   int threads = 1;         ///< that the CPU engines may use
   std::optional<Gpu> gpu;  ///< set where the device is CUDA
 

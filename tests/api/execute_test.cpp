@@ -93,8 +93,7 @@ TEST_F(Execute, ReportsWhatTheVariantPackLacks) {
   sum.pack[0] = x0;
   EXPECT_TRUE(sum.graph.execute(sum.handle, sum.pack, sum.workspace[0].data()).is_good());
   void* pointers[] = {x0};
-  EXPECT_EQ(sum.graph.execute(sum.handle, pointers, 1, nullptr).get_code(),
-            fe::error_code_t::INVALID_VARIANT_PACK);
+  EXPECT_EQ(sum.graph.execute(sum.handle, pointers, 1, nullptr).get_code(), fe::error_code_t::INVALID_VARIANT_PACK);
   EXPECT_EQ(sum.graph.execute(sum.handle, static_cast<void**>(nullptr), 3, nullptr).get_code(),
             fe::error_code_t::INVALID_VARIANT_PACK);
   EXPECT_TRUE(fe::get_device(sum.handle, nullptr, nullptr).is_good());
@@ -138,8 +137,7 @@ TEST_F(Execute, InputsMayBeTheSameMemory) {
   for (int64_t plan = 0; plan < sum.graph.get_execution_plan_count(); ++plan) {
     sum.memory[2] = on_device(sum.handle, std::vector<float>(1000, NAN));
     sum.pack[2] = sum.memory[2].data();
-    ASSERT_TRUE(
-        sum.graph.execute_plan_at_index(sum.handle, sum.pack, sum.workspace[0].data(), plan).is_good());
+    ASSERT_TRUE(sum.graph.execute_plan_at_index(sum.handle, sum.pack, sum.workspace[0].data(), plan).is_good());
     std::vector<float> const output = floats(sum.memory[2], 1000);
     for (size_t i = 0; i < 1000; ++i) ASSERT_EQ(output[i], float(2 * i)) << "plan " << plan;
   }
@@ -177,11 +175,8 @@ TEST_F(Execute, AConcatenationMayFindAnInputInPlace) {
     Graph g;
     g.set_io_data_type(fe::DataType_t::FLOAT).set_compute_data_type(fe::DataType_t::FLOAT);
     auto input = [&](int64_t rows, int64_t uid) {
-      return g.tensor(Tensor_attributes()
-                          .set_dim({2, rows, 3})
-                          .set_stride({15, 3, 1})
-                          .set_uid(uid)
-                          .set_alignment(sizeof(float)));
+      return g.tensor(
+          Tensor_attributes().set_dim({2, rows, 3}).set_stride({15, 3, 1}).set_uid(uid).set_alignment(sizeof(float)));
     };
     auto y = g.concatenate({input(2, 0), input(3, 1)},
                            fe::graph::Concatenate_attributes().set_axis(1).set_in_place_index(place));
@@ -204,8 +199,7 @@ TEST_F(Execute, AConcatenationMayFindAnInputInPlace) {
       DeviceMemory const workspace(handle, static_cast<size_t>(g.get_workspace_size_plan_at_index(plan)));
       ASSERT_TRUE(g.execute_plan_at_index(handle, pack, workspace.data(), plan).is_good());
       std::vector<float> const found = floats(device_all, 30);
-      for (size_t i = 0; i < 30; ++i)
-        EXPECT_EQ(found[i], float(i)) << "in place " << place << ", plan " << plan;
+      for (size_t i = 0; i < 30; ++i) EXPECT_EQ(found[i], float(i)) << "in place " << place << ", plan " << plan;
     }
     EXPECT_TRUE(fe::destroy(handle).is_good());
   }
@@ -223,8 +217,7 @@ TEST_F(Execute, OnePlanServesManyThreads) {
         {
           DeviceMemory const in = on_device(handle, std::vector<float>(1000, float(t)));
           DeviceMemory out = on_device(handle, std::vector<float>(1000, NAN));
-          DeviceMemory const workspace(handle,
-                                       static_cast<size_t>(sum.graph.get_workspace_size_plan_at_index(plan)));
+          DeviceMemory const workspace(handle, static_cast<size_t>(sum.graph.get_workspace_size_plan_at_index(plan)));
           std::unordered_map<int64_t, void*> pack = sum.pack;
           pack[0] = in.data();
           pack[3] = out.data();

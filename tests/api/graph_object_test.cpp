@@ -68,8 +68,8 @@ TEST(GraphObject, HalfScalarsEnterTheArithmetic) {
   set_float(g);
   auto x = vector_of(g, "x", 3);
   auto y = g.pointwise(x, g.tensor(__half{0x4000}), mode(fe::PointwiseMode_t::MUL));
-  auto z = g.pointwise(y, g.tensor(__nv_bfloat16{0x3f00}, ScalarType::COMPILE_TIME_CONST),
-                       mode(fe::PointwiseMode_t::ADD));
+  auto z =
+      g.pointwise(y, g.tensor(__nv_bfloat16{0x3f00}, ScalarType::COMPILE_TIME_CONST), mode(fe::PointwiseMode_t::ADD));
   z->set_output(true);
   float in[3] = {1, 2, -3}, out[3] = {NAN, NAN, NAN};
   run(g, {{x, in}, {z, out}});

@@ -23,9 +23,7 @@ class GraphText : public testing::Test {
 /// y = relu(x w + b) * 2.5, in whatever order and by whatever names.
 Graph linear(std::string const& prefix = "", bool other_order = false, float scale = 2.5f) {
   Graph graph;
-  graph.set_name(prefix + "linear")
-      .set_io_data_type(DataType_t::FLOAT)
-      .set_intermediate_data_type(DataType_t::FLOAT);
+  graph.set_name(prefix + "linear").set_io_data_type(DataType_t::FLOAT).set_intermediate_data_type(DataType_t::FLOAT);
   graph.set_compute_data_type(DataType_t::FLOAT);
   auto tensor = [&](char const* name, int64_t rows, int64_t columns) {
     return graph.tensor(Tensor_attributes()

@@ -40,8 +40,7 @@ class Plans : public ::testing::Test {
 TEST_F(Plans, OrderIsStableAndModesAddNoRepetition) {
   ASSERT_TRUE(graph.create_execution_plans({fe::HeurMode_t::A}).is_good());
   std::vector<std::string> const first = names();
-  ASSERT_TRUE(graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::B, fe::HeurMode_t::FALLBACK})
-                  .is_good());
+  ASSERT_TRUE(graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::B, fe::HeurMode_t::FALLBACK}).is_good());
   EXPECT_EQ(names(), first);
   Graph again = graph;
   ASSERT_TRUE(again.build_operation_graph(handle).is_good());
@@ -133,8 +132,7 @@ TEST_F(Plans, NotesFilter) {
   for (int64_t i = 0; i < graph.get_execution_plan_count(); ++i) {
     Plan_info info;
     ASSERT_TRUE(graph.get_plan_info_ext(i, info).is_good());
-    bool const slow =
-        std::count(info.behavior_notes.begin(), info.behavior_notes.end(), fe::BehaviorNote_t::SLOW_ext);
+    bool const slow = std::count(info.behavior_notes.begin(), info.behavior_notes.end(), fe::BehaviorNote_t::SLOW_ext);
     EXPECT_EQ(slow, !info.barred.empty()) << info.name;
   }
 }

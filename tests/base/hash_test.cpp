@@ -19,8 +19,7 @@ TEST(Hash, IsTheSameOnEveryRun) {
 TEST(Hash, FieldsDoNotRunIntoOneAnother) {
   EXPECT_NE(Hasher().add("ab").add("c").digest(), Hasher().add("a").add("bc").digest());
   using Values = std::vector<int64_t>;
-  EXPECT_NE(Hasher().add(Values{1, 2}).add(Values{3}).digest(),
-            Hasher().add(Values{1}).add(Values{2, 3}).digest());
+  EXPECT_NE(Hasher().add(Values{1, 2}).add(Values{3}).digest(), Hasher().add(Values{1}).add(Values{2, 3}).digest());
   EXPECT_NE(Hasher().add(Values{}).digest(), Hasher().digest());
 }
 

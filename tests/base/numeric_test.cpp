@@ -80,8 +80,7 @@ TYPED_TEST(Narrow, EveryPatternHasItsValueAndComesBack) {
   for (int sign = 0; sign <= 1; ++sign) {
     for (int pattern = 0; pattern < TestFixture::model.patterns(); ++pattern) {
       T const stored{Bits(pattern | (sign != 0 ? T::sign_mask : 0))};
-      long double const expected =
-          sign != 0 ? -TestFixture::model.value(pattern) : TestFixture::model.value(pattern);
+      long double const expected = sign != 0 ? -TestFixture::model.value(pattern) : TestFixture::model.value(pattern);
       float const value = to_float(stored);
       ASSERT_EQ(std::signbit(value), sign != 0);
       if (std::isnan(expected)) {
@@ -132,8 +131,7 @@ TYPED_TEST(Narrow, OverflowFollowsTheFormat) {
   int const finite = TestFixture::finite_patterns();
   int const beyond = model.infinity ? finite : finite - 1;  // infinity, or the largest value
   long double const max = model.value(finite - 1);
-  long double const limit =
-      max + (max - model.value(finite - 2)) / 2;  // halfway to the next step, if there were one
+  long double const limit = max + (max - model.value(finite - 2)) / 2;  // halfway to the next step, if there were one
   expect_rounds<T>(max, finite - 1);
   expect_rounds<T>(std::nextafter(limit, 0.0L), finite - 1);
   expect_rounds<T>(limit, beyond);
@@ -180,8 +178,7 @@ TYPED_TEST(Narrow, IntegersRoundOnce) {
                               std::numeric_limits<int64_t>::max(),
                               std::numeric_limits<int64_t>::max() - 1};
   for (int bit = 1; bit < 63; ++bit) {
-    for (int64_t off = -1; off <= 1; ++off)
-      values.push_back((int64_t{1} << bit) + (int64_t{1} << (bit / 2)) + off);
+    for (int64_t off = -1; off <= 1; ++off) values.push_back((int64_t{1} << bit) + (int64_t{1} << (bit / 2)) + off);
   }
   for (int64_t value : values) {
     // 64 bits of significand hold every int64 exactly.
@@ -247,8 +244,7 @@ void expect_integer_rounding() {
   R const beyond = std::ldexp(R(1), L::digits);
   EXPECT_EQ(round_to<T>(beyond), L::max());
   R const inside = std::nextafter(beyond, R(0));
-  EXPECT_EQ(round_to<T>(inside),
-            std::nearbyint(inside) >= beyond ? L::max() : static_cast<T>(std::nearbyint(inside)));
+  EXPECT_EQ(round_to<T>(inside), std::nearbyint(inside) >= beyond ? L::max() : static_cast<T>(std::nearbyint(inside)));
   EXPECT_EQ(round_to<T>(static_cast<R>(L::min())), L::min());
 }
 
@@ -303,12 +299,10 @@ TEST(Numeric, TableHasEveryStorageTypeAndNoOther) {
     ASSERT_EQ(info != nullptr, stored.contains(type)) << static_cast<int>(type);
     if (info == nullptr) continue;
     EXPECT_EQ(info->type, type);
-    int64_t const size =
-        visit_storage_type(type, []<class T>(std::type_identity<T>) { return int64_t{sizeof(T)}; });
+    int64_t const size = visit_storage_type(type, []<class T>(std::type_identity<T>) { return int64_t{sizeof(T)}; });
     EXPECT_EQ(info->size, size);
-    bool const floating = visit_storage_type(type, []<class T>(std::type_identity<T>) {
-      return is_narrow_float<T> || std::is_floating_point_v<T>;
-    });
+    bool const floating = visit_storage_type(
+        type, []<class T>(std::type_identity<T>) { return is_narrow_float<T> || std::is_floating_point_v<T>; });
     EXPECT_EQ(info->kind == TypeKind::FLOATING, floating);
     EXPECT_EQ(info->limits.unit_roundoff > 0, floating);
   }

@@ -62,8 +62,7 @@ TEST(DeadKeys, KeysMaskedForOneRowDoNotReachIt) {
     // Rows that do see key 2 overflow or are NaN: what they hold is the reference's business.
     std::vector<PlanOutcome> const dirty = run.run({.most_undetermined = 5});
     for (size_t i = 0; i < clean.size(); ++i)
-      for (size_t j = 0; j < 8; ++j)
-        EXPECT_EQ(clean[i][a.o][j], dirty[i][a.o][j]) << clean[i].name << " " << poison;
+      for (size_t j = 0; j < 8; ++j) EXPECT_EQ(clean[i][a.o][j], dirty[i][a.o][j]) << clean[i].name << " " << poison;
   }
 }
 
@@ -95,8 +94,7 @@ TEST(RowsThatSeeNothing, AreZeroInEveryFormOfMask) {
       GraphRun first(additive.graph), second(boolean);
       first.set(additive.bias, all ? Values(60, -inf) : triangle_and_nothing(0, -inf));
       second.set(mask, all ? Values(60, 0) : triangle_and_nothing(1, 0));
-      Values const qv = random_values(96, 1, -3, 3), kv = random_values(160, 2, -3, 3),
-                   vv = random_values(160, 3);
+      Values const qv = random_values(96, 1, -3, 3), kv = random_values(160, 2, -3, 3), vv = random_values(160, 3);
       first.set(additive.q, qv).set(additive.k, kv).set(additive.v, vv);
       second.set(q, qv).set(k, kv).set(v, vv);
       std::vector<PlanOutcome> const a = first.run(), b = second.run();
@@ -106,12 +104,10 @@ TEST(RowsThatSeeNothing, AreZeroInEveryFormOfMask) {
         for (size_t head = 0; head < 2; ++head)
           for (size_t i = all ? 0 : 5; i < 6; ++i) {
             EXPECT_EQ((*plan)[additive.stats][head * 6 + i], -inf) << plan->name;
-            for (size_t c = 0; c < 8; ++c)
-              EXPECT_EQ((*plan)[additive.o][(head * 6 + i) * 8 + c], 0) << plan->name;
+            for (size_t c = 0; c < 8; ++c) EXPECT_EQ((*plan)[additive.o][(head * 6 + i) * 8 + c], 0) << plan->name;
           }
       // The same engine gives the same bits, whichever way the mask came in.
-      EXPECT_TRUE(a.back().bytes.at(additive.o) == b.back().bytes.at(o))
-          << a.back().name << " and " << b.back().name;
+      EXPECT_TRUE(a.back().bytes.at(additive.o) == b.back().bytes.at(o)) << a.back().name << " and " << b.back().name;
       EXPECT_TRUE(a.back().bytes.at(additive.stats) == b.back().bytes.at(stats));
     }
   }

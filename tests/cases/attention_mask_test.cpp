@@ -21,8 +21,7 @@ struct Band {
 std::vector<Band> small_bands() {
   std::vector<Band> bands;
   for (auto [s_q, s_kv] : {std::pair<int64_t, int64_t>{2, 5}, {5, 2}, {1, 5}, {5, 1}, {4, 4}})
-    for (std::optional<int64_t> left :
-         {std::optional<int64_t>(), std::optional<int64_t>(1), std::optional<int64_t>(3)})
+    for (std::optional<int64_t> left : {std::optional<int64_t>(), std::optional<int64_t>(1), std::optional<int64_t>(3)})
       for (std::optional<int64_t> right :
            {std::optional<int64_t>(), std::optional<int64_t>(0), std::optional<int64_t>(2)})
         for (auto alignment : {DiagonalAlignment_t::TOP_LEFT, DiagonalAlignment_t::BOTTOM_RIGHT})
@@ -45,8 +44,7 @@ std::string expected_mask(Band const& band) {
   int64_t const offset = band.alignment == DiagonalAlignment_t::BOTTOM_RIGHT ? band.s_kv - band.s_q : 0;
   for (int64_t i = 0; i < band.s_q; ++i) {
     for (int64_t j = 0; j < band.s_kv; ++j) {
-      bool const left = !band.left || j > i + offset - *band.left,
-                 right = !band.right || j <= i + offset + *band.right;
+      bool const left = !band.left || j > i + offset - *band.left, right = !band.right || j <= i + offset + *band.right;
       text += left && right ? '1' : '.';
     }
     text += '\n';

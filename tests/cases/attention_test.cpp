@@ -154,8 +154,7 @@ TEST(Attention, BiasesAcrossTileEdges) {
 TEST(Attention, StatsOfEveryHeadAreWritten) {
   for (int64_t heads : {1, 2, 4, 8})
     for (int64_t s_q : {1, 2}) {
-      AttentionGraph a({.h = 8, .s_q = s_q, .s_kv = 37, .d = 16, .h_k = heads, .h_v = heads}, {},
-                       DataType_t::BFLOAT16);
+      AttentionGraph a({.h = 8, .s_q = s_q, .s_kv = 37, .d = 16, .h_k = heads, .h_v = heads}, {}, DataType_t::BFLOAT16);
       GraphRun(a.graph).run();
     }
 }
@@ -197,8 +196,7 @@ TEST(Attention, WideHeadsOfEightBitTypes) {
 TEST(Attention, EveryStorageType) {
   for (DataType_t io : {DataType_t::FLOAT, DataType_t::DOUBLE, DataType_t::HALF, DataType_t::BFLOAT16,
                         DataType_t::FP8_E4M3, DataType_t::FP8_E5M2}) {
-    AttentionGraph a({.b = 2, .h = 2, .s_q = 21, .s_kv = 85, .d = 20},
-                     SDPA_attributes().set_causal_mask(true), io);
+    AttentionGraph a({.b = 2, .h = 2, .s_q = 21, .s_kv = 85, .d = 20}, SDPA_attributes().set_causal_mask(true), io);
     GraphRun(a.graph).run();
   }
 }
@@ -210,16 +208,15 @@ TEST(Attention, DoubleComputesInDouble) {
 }
 
 TEST(Attention, LengthsWithNothingLive) {
-  AttentionGraph a({.b = 4, .h = 2, .s_q = 9, .s_kv = 70, .d = 8},
-                   SDPA_attributes().set_causal_mask_bottom_right(true), DataType_t::FLOAT, {}, true);
+  AttentionGraph a({.b = 4, .h = 2, .s_q = 9, .s_kv = 70, .d = 8}, SDPA_attributes().set_causal_mask_bottom_right(true),
+                   DataType_t::FLOAT, {}, true);
   GraphRun run(a.graph);
   run.set(a.len_q, {9, 0, 4, 9}).set(a.len_kv, {70, 64, 0, 5});
   Values k = random_values(4 * 2 * 70 * 8, 5), v = random_values(4 * 2 * 70 * 8, 6);
   auto const clean = bits(a, run.set(a.k, k).set(a.v, v));
   for (size_t h = 0; h < 2; ++h)
     for (size_t j = 5; j < 70; ++j)
-      for (size_t c = 0; c < 8; ++c)
-        k[((3 * 2 + h) * 70 + j) * 8 + c] = v[((3 * 2 + h) * 70 + j) * 8 + c] = nan;
+      for (size_t c = 0; c < 8; ++c) k[((3 * 2 + h) * 70 + j) * 8 + c] = v[((3 * 2 + h) * 70 + j) * 8 + c] = nan;
   EXPECT_EQ(bits(a, run.set(a.k, k).set(a.v, v)), clean);
 }
 
@@ -281,15 +278,13 @@ TEST(Attention, BetweenProjectionsAndViews) {
   auto x = input(graph, "x", {b, s, h * d}), w = input(graph, "w", {1, h * d, 3 * h * d});
   auto qkv = graph.matmul(x, w, graph::Matmul_attributes());
   auto part = [&](int64_t i) {
-    auto slice = graph.slice(
-        qkv, graph::Slice_attributes().set_slices({{0, b}, {0, s}, {i * h * d, (i + 1) * h * d}}));
+    auto slice = graph.slice(qkv, graph::Slice_attributes().set_slices({{0, b}, {0, s}, {i * h * d, (i + 1) * h * d}}));
     auto heads = graph.reshape(slice, graph::Reshape_attributes().set_dim({b, s, h, d}));
     return graph.transpose(heads, graph::Transpose_attributes().set_permutation({0, 2, 1, 3}));
   };
   auto bias = input(graph, "bias", {b, 1, 1, s});
-  auto [o, stats] =
-      graph.sdpa(part(0), part(1), part(2),
-                 SDPA_attributes().set_attn_scale(0.35f).set_bias(bias).set_generate_stats(false));
+  auto [o, stats] = graph.sdpa(part(0), part(1), part(2),
+                               SDPA_attributes().set_attn_scale(0.35f).set_bias(bias).set_generate_stats(false));
   EXPECT_EQ(stats, nullptr);
   auto joined = graph.transpose(o, graph::Transpose_attributes().set_permutation({0, 2, 1, 3}));
   auto rows = graph.reshape(joined, graph::Reshape_attributes().set_dim({b, s, h * d}));
@@ -303,13 +298,11 @@ TEST(Attention, BetweenProjectionsAndViews) {
 TEST(Attention, ARowDoesNotDependOnItsBatch) {
   std::map<std::string, std::vector<double>> alone;
   for (int64_t b : {1, 2, 8, 64}) {
-    AttentionGraph a({.b = b, .h = 4, .s_q = 1, .s_kv = 100, .d = 16, .h_k = 2, .h_v = 2}, {},
-                     DataType_t::HALF);
+    AttentionGraph a({.b = b, .h = 4, .s_q = 1, .s_kv = 100, .d = 16, .h_k = 2, .h_v = 2}, {}, DataType_t::HALF);
     a.graph.set_batch_invariant_ext(true);
     GraphRun run(a.graph);
     auto fill = [&](size_t each, uint64_t seed) {
-      Values values = random_values(each, seed),
-             others = random_values(each * size_t(b - 1), seed + size_t(b));
+      Values values = random_values(each, seed), others = random_values(each * size_t(b - 1), seed + size_t(b));
       values.insert(values.end(), others.begin(), others.end());
       return values;
     };

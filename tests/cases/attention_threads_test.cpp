@@ -85,8 +85,7 @@ TEST(AttentionThreads, OnePlanServesManyThreads) {
                             .set_dim({kBatch, 1, 1, 1})
                             .set_stride({1, 1, 1, 1}));
   };
-  auto attributes =
-      graph::SDPA_attributes().set_padding_mask(true).set_seq_len_q(length(4)).set_seq_len_kv(length(5));
+  auto attributes = graph::SDPA_attributes().set_padding_mask(true).set_seq_len_q(length(4)).set_seq_len_kv(length(5));
   auto [o, stats] = graph.sdpa(operand(1), operand(2), operand(3), attributes);
   o->set_output(true).set_uid(6);
   Handle const handle;

@@ -25,9 +25,7 @@ using Build = std::function<TensorPtr(Graph&)>;
 Pointwise_attributes mode(Mode m) { return Pointwise_attributes().set_mode(m).set_name("node"); }
 
 Build matmul(Dims a, Dims b) {
-  return [=](Graph& g) {
-    return g.matmul(input(g, "a", a), input(g, "b", b), Matmul_attributes().set_name("node"));
-  };
+  return [=](Graph& g) { return g.matmul(input(g, "a", a), input(g, "b", b), Matmul_attributes().set_name("node")); };
 }
 Build pointwise(Dims a, Dims b) {
   return [=](Graph& g) { return g.pointwise(input(g, "a", a), input(g, "b", b), mode(Mode::ADD)); };
@@ -43,9 +41,7 @@ Build reduction(Dims y, ReductionMode_t m = ReductionMode_t::ADD) {
   };
 }
 Build reshape(Dims y) {
-  return [=](Graph& g) {
-    return g.reshape(input(g, "a", {2, 3}), Reshape_attributes().set_name("node").set_dim(y));
-  };
+  return [=](Graph& g) { return g.reshape(input(g, "a", {2, 3}), Reshape_attributes().set_name("node").set_dim(y)); };
 }
 Build transpose(Dims p) {
   return [=](Graph& g) {
@@ -53,9 +49,7 @@ Build transpose(Dims p) {
   };
 }
 Build slice(std::vector<std::pair<int64_t, int64_t>> s) {
-  return [=](Graph& g) {
-    return g.slice(input(g, "a", {2, 3}), Slice_attributes().set_name("node").set_slices(s));
-  };
+  return [=](Graph& g) { return g.slice(input(g, "a", {2, 3}), Slice_attributes().set_name("node").set_slices(s)); };
 }
 Build concatenate(Dims second, int64_t axis) {
   return [=](Graph& g) {
@@ -65,9 +59,9 @@ Build concatenate(Dims second, int64_t axis) {
 }
 Build layernorm(Dims scale) {
   return [=](Graph& g) {
-    return g.layernorm(input(g, "a", {2, 3}), input(g, "b", scale), input(g, "c", {1, 3}),
-                       Layernorm_attributes().set_name("node").set_epsilon(1e-5f).set_forward_phase(
-                           NormFwdPhase_t::INFERENCE))[0];
+    return g.layernorm(
+        input(g, "a", {2, 3}), input(g, "b", scale), input(g, "c", {1, 3}),
+        Layernorm_attributes().set_name("node").set_epsilon(1e-5f).set_forward_phase(NormFwdPhase_t::INFERENCE))[0];
   };
 }
 Build rmsnorm(NormFwdPhase_t phase) {

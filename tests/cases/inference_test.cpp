@@ -132,9 +132,8 @@ TEST(HugeSizes, ArePlannedExactlyWithoutMemory) {
     Dims dims;
     int64_t volume;
   };
-  for (Case const& c :
-       {Case{{1, 640, 320, 320, 100}, 6553600000}, Case{{256, 27, 17, 144, 256}, 4331667456},
-        Case{{268435456, 3, 56, 56}, 2525440770048}, Case{{int64_t(1) << 40}, int64_t(1) << 40}}) {
+  for (Case const& c : {Case{{1, 640, 320, 320, 100}, 6553600000}, Case{{256, 27, 17, 144, 256}, 4331667456},
+                        Case{{268435456, 3, 56, 56}, 2525440770048}, Case{{int64_t(1) << 40}, int64_t(1) << 40}}) {
     EXPECT_EQ(Tensor_attributes().set_dim(c.dims).get_volume(), c.volume);
     std::vector<int64_t> workspaces;
     error_t const e = plan_for(c.dims, workspaces);
@@ -145,8 +144,7 @@ TEST(HugeSizes, ArePlannedExactlyWithoutMemory) {
 
 TEST(HugeSizes, ProductsBeyond64BitsAreAnError) {
   std::vector<int64_t> workspaces;
-  for (Dims const& dims :
-       {Dims{int64_t(1) << 32, int64_t(1) << 32}, Dims{int64_t(1) << 62}, Dims{INT64_MAX, 2}}) {
+  for (Dims const& dims : {Dims{int64_t(1) << 32, int64_t(1) << 32}, Dims{int64_t(1) << 62}, Dims{INT64_MAX, 2}}) {
     EXPECT_EQ(Tensor_attributes().set_dim({int64_t(1) << 32, int64_t(1) << 32}).get_volume(), -1);
     error_t const e = plan_for(dims, workspaces);
     EXPECT_EQ(e.get_code(), error_code_t::INVALID_VALUE);
@@ -155,10 +153,8 @@ TEST(HugeSizes, ProductsBeyond64BitsAreAnError) {
   }
   // The operands fit, the result does not.
   Graph g = make_graph();
-  auto a =
-      g.tensor(Tensor_attributes().set_name("a").set_dim({1, int64_t(1) << 33, 1}).set_stride({0, 1, 1}));
-  auto b =
-      g.tensor(Tensor_attributes().set_name("b").set_dim({1, 1, int64_t(1) << 33}).set_stride({0, 0, 1}));
+  auto a = g.tensor(Tensor_attributes().set_name("a").set_dim({1, int64_t(1) << 33, 1}).set_stride({0, 1, 1}));
+  auto b = g.tensor(Tensor_attributes().set_name("b").set_dim({1, 1, int64_t(1) << 33}).set_stride({0, 0, 1}));
   output(g.matmul(a, b, Matmul_attributes().set_name("mm")), "c");
   error_t const e = g.validate();
   EXPECT_EQ(e.get_code(), error_code_t::INVALID_VALUE);

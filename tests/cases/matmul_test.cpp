@@ -17,8 +17,7 @@ Pointwise_attributes mode(Mode m) { return Pointwise_attributes().set_mode(m); }
 
 /// y = A B + bias + residual, the last where asked for.
 struct Linear {
-  Linear(int64_t m, int64_t k, int64_t n, bool with_residual, DataType_t io = DataType_t::FLOAT)
-      : g(make_graph(io)) {
+  Linear(int64_t m, int64_t k, int64_t n, bool with_residual, DataType_t io = DataType_t::FLOAT) : g(make_graph(io)) {
     a = input(g, "a", {1, m, k});
     b = input(g, "b", {1, k, n});
     bias = input(g, "bias", {1, 1, n});
@@ -40,8 +39,7 @@ TEST(EmptyMatmul, GivesTheBiasOrNothing) {
       ASSERT_EQ(plan[l.y].size(), static_cast<size_t>(m * n));
       if (k != 0) continue;
       for (size_t i = 0; i < plan[l.y].size(); ++i)
-        EXPECT_EQ(plan[l.y][i], static_cast<double>(static_cast<float>(bias[i % static_cast<size_t>(n)])))
-            << plan.name;
+        EXPECT_EQ(plan[l.y][i], static_cast<double>(static_cast<float>(bias[i % static_cast<size_t>(n)]))) << plan.name;
     }
   }
 }
@@ -84,12 +82,11 @@ TEST(SoftmaxBehindMatmul, RowsSumToOneOnUnalignedWidths) {
       y->set_dim({1, m, 1});
       return y;
     };
-    auto exp = g.pointwise(g.pointwise(scores, reduced(scores, ReductionMode_t::MAX), mode(Mode::SUB)),
-                           mode(Mode::EXP));
+    auto exp =
+        g.pointwise(g.pointwise(scores, reduced(scores, ReductionMode_t::MAX), mode(Mode::SUB)), mode(Mode::EXP));
     auto y = output(g.pointwise(exp, reduced(exp, ReductionMode_t::ADD), mode(Mode::DIV)), "y");
     GraphRun run(g);
-    run.set(a, random_values(volume(a->get_dim()), 1, -2, 2))
-        .set(b, random_values(volume(b->get_dim()), 2, -2, 2));
+    run.set(a, random_values(volume(a->get_dim()), 1, -2, 2)).set(b, random_values(volume(b->get_dim()), 2, -2, 2));
     for (PlanOutcome const& plan : run.run())
       for (size_t row = 0; row < 16; ++row) {
         double sum = 0;

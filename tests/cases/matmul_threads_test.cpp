@@ -45,7 +45,8 @@ TEST(MatmulThreads, OnePlanServesManyThreads) {
         Tensor_attributes().set_uid(uid).set_dim({1, rows, columns}).set_stride({rows * columns, columns, 1}));
   };
   auto product = graph.matmul(matrix(0, kRows, kDepth), matrix(1, kDepth, kColumns), graph::Matmul_attributes());
-  auto y = graph.pointwise(product, matrix(2, 1, kColumns), graph::Pointwise_attributes().set_mode(PointwiseMode_t::ADD));
+  auto y =
+      graph.pointwise(product, matrix(2, 1, kColumns), graph::Pointwise_attributes().set_mode(PointwiseMode_t::ADD));
   y->set_output(true).set_uid(3);
   handle_t handle = nullptr;
   ASSERT_TRUE(create(&handle, Device::CPU).is_good());

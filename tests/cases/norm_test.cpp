@@ -17,15 +17,15 @@ struct Norm {
     x = input(g, "x", x_dims, io, strides);
     scale = input(g, "scale", scale_dims, DataType_t::FLOAT);
     bias = input(g, "bias", scale_dims, DataType_t::FLOAT);
-    auto out = g.layernorm(x, scale, bias,
-                           Layernorm_attributes().set_name("ln").set_epsilon(epsilon).set_forward_phase(
-                               NormFwdPhase_t::TRAINING));
+    auto out = g.layernorm(
+        x, scale, bias,
+        Layernorm_attributes().set_name("ln").set_epsilon(epsilon).set_forward_phase(NormFwdPhase_t::TRAINING));
     y = output(out[0], "y");
     mean = output(out[1], "mean");
     inverse = output(out[2], "inverse");
-    auto rms = g.rmsnorm(x, scale,
-                         Rmsnorm_attributes().set_name("rms").set_epsilon(epsilon).set_forward_phase(
-                             NormFwdPhase_t::INFERENCE));
+    auto rms = g.rmsnorm(
+        x, scale,
+        Rmsnorm_attributes().set_name("rms").set_epsilon(epsilon).set_forward_phase(NormFwdPhase_t::INFERENCE));
     z = output(rms[0], "z");
   }
   Graph g;
@@ -83,8 +83,7 @@ TEST(NormOfLargeMeans, KeepsTheSpread) {
     for (PlanOutcome const& plan : run.run())
       for (size_t row : {0u, 1u}) {
         Values const part(x.begin() + long(row * 768), x.begin() + long(row * 768 + 768));
-        Values const found(plan[norm.y].begin() + long(row * 768),
-                           plan[norm.y].begin() + long(row * 768 + 768));
+        Values const found(plan[norm.y].begin() + long(row * 768), plan[norm.y].begin() + long(row * 768 + 768));
         // The mean is rounded to FLOAT once: half of its last place, over a spread of about 1.
         expect_near(found, layer_norm(part, 1e-5), 1e-4, 1e-4 + mean * 0x1p-24);
       }
@@ -96,8 +95,7 @@ TEST(NormShapes, EqualDimsOnesAndEveryLayout) {
     for (Dims const& scale : {Dims{1, 4, 4, 4}, Dims{1, 4, 1, 1}, Dims{1, 1, 1, 4}, Dims{1, 1, 4, 4}}) {
       Norm norm({4, 4, 4, 4}, scale, DataType_t::HALF, 1e-3f, strides);
       GraphRun run(norm.g);
-      EXPECT_EQ(norm.mean->get_dim(),
-                (Dims{4, scale[1] == 4 ? 1 : 4, scale[2] == 4 ? 1 : 4, scale[3] == 4 ? 1 : 4}));
+      EXPECT_EQ(norm.mean->get_dim(), (Dims{4, scale[1] == 4 ? 1 : 4, scale[2] == 4 ? 1 : 4, scale[3] == 4 ? 1 : 4}));
       run.run();
     }
 }

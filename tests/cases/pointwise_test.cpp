@@ -18,16 +18,14 @@ TEST(Broadcast, AColumnARowOrAScalarIsAddedAlongTheOtherAxes) {
     Dims dims, strides;
     Values b, sum;
   };
-  for (Case const& c : {Case{{1, 2, 1}, {2, 1, 1}, {10, 20}, {11, 12, 23, 24}},
-                        Case{{1, 1, 2}, {2, 2, 1}, {10, 20}, {11, 22, 13, 24}},
-                        Case{{1, 1, 1}, {1, 1, 1}, {10}, {11, 12, 13, 14}},
-                        Case{{1, 2, 1}, {2, 1, 7}, {10, 20}, {11, 12, 23, 24}}})
+  for (Case const& c :
+       {Case{{1, 2, 1}, {2, 1, 1}, {10, 20}, {11, 12, 23, 24}}, Case{{1, 1, 2}, {2, 2, 1}, {10, 20}, {11, 22, 13, 24}},
+        Case{{1, 1, 1}, {1, 1, 1}, {10}, {11, 12, 13, 14}}, Case{{1, 2, 1}, {2, 1, 7}, {10, 20}, {11, 12, 23, 24}}})
     for (bool broadcast_first : {false, true}) {
       Graph g = make_graph();
       auto a = input(g, "a", {1, 2, 2}, DataType_t::FLOAT, {4, 2, 1});
       auto b = input(g, "b", c.dims, DataType_t::FLOAT, c.strides);
-      auto y = output(
-          broadcast_first ? g.pointwise(b, a, mode(Mode::ADD)) : g.pointwise(a, b, mode(Mode::ADD)), "y");
+      auto y = output(broadcast_first ? g.pointwise(b, a, mode(Mode::ADD)) : g.pointwise(a, b, mode(Mode::ADD)), "y");
       GraphRun run(g);
       EXPECT_EQ(y->get_dim(), (Dims{1, 2, 2}));
       run.set(a, {1, 2, 3, 4}).set(b, c.b);
@@ -79,8 +77,7 @@ TEST(LongChains, AnyNumberOfNodesRuns) {
     output(t, "t");
     GraphRun run(g);
     run.set(x, {0.125, -1, 0});
-    for (PlanOutcome const& plan : run.run())
-      EXPECT_EQ(plan[t], (Values{0.125 * (nodes + 1), -1.0 * (nodes + 1), 0}));
+    for (PlanOutcome const& plan : run.run()) EXPECT_EQ(plan[t], (Values{0.125 * (nodes + 1), -1.0 * (nodes + 1), 0}));
   }
 }
 
@@ -89,8 +86,7 @@ TEST(LongChains, EveryStepMayBeAnOutput) {
   auto x = input(g, "x", {5});
   std::vector<TensorPtr> steps;
   TensorPtr t = x;
-  for (int i = 0; i < 60; ++i)
-    steps.push_back(t = output(g.pointwise(t, x, mode(Mode::ADD)), "t" + std::to_string(i)));
+  for (int i = 0; i < 60; ++i) steps.push_back(t = output(g.pointwise(t, x, mode(Mode::ADD)), "t" + std::to_string(i)));
   GraphRun run(g);
   run.set(x, {1, 2, 3, 4, 5});
   for (PlanOutcome const& plan : run.run())
@@ -104,8 +100,7 @@ TEST(NotANumber, IsKeptByReluLeakyReluAndClamp) {
   auto x = input(g, "x", {6});
   auto relu = output(g.pointwise(x, mode(Mode::RELU_FWD)), "relu");
   auto leaky = output(g.pointwise(x, mode(Mode::RELU_FWD).set_relu_lower_clip_slope(0.5f)), "leaky");
-  auto clamp =
-      output(g.pointwise(x, mode(Mode::RELU_FWD).set_relu_lower_clip(-1).set_relu_upper_clip(0.5f)), "clamp");
+  auto clamp = output(g.pointwise(x, mode(Mode::RELU_FWD).set_relu_lower_clip(-1).set_relu_upper_clip(0.5f)), "clamp");
   GraphRun run(g);
   run.set(x, specials);
   for (PlanOutcome const& plan : run.run()) {
@@ -119,8 +114,7 @@ TEST(NotANumber, IsKeptByReluLeakyReluAndClamp) {
 TEST(NotANumber, IsKeptByMaxAndMinFromEitherSide) {
   Graph g = make_graph();
   auto a = input(g, "a", {6}), b = input(g, "b", {6});
-  auto max = output(g.pointwise(a, b, mode(Mode::MAX)), "max"),
-       min = output(g.pointwise(a, b, mode(Mode::MIN)), "min");
+  auto max = output(g.pointwise(a, b, mode(Mode::MAX)), "max"), min = output(g.pointwise(a, b, mode(Mode::MIN)), "min");
   GraphRun run(g);
   run.set(a, specials).set(b, {1, NAN, 2, 0, NAN, INFINITY});
   for (PlanOutcome const& plan : run.run()) {
@@ -136,10 +130,8 @@ TEST(NotANumber, IsKeptByReductionsWhereverItLies) {
       Graph g = make_graph();
       auto x = input(g, "x", {2, static_cast<int64_t>(length)});
       std::vector<TensorPtr> results;
-      for (auto m :
-           {ReductionMode_t::MAX, ReductionMode_t::MIN, ReductionMode_t::AMAX, ReductionMode_t::ADD}) {
-        auto y =
-            output(g.reduction(x, Reduction_attributes().set_mode(m)), "y" + std::to_string(results.size()));
+      for (auto m : {ReductionMode_t::MAX, ReductionMode_t::MIN, ReductionMode_t::AMAX, ReductionMode_t::ADD}) {
+        auto y = output(g.reduction(x, Reduction_attributes().set_mode(m)), "y" + std::to_string(results.size()));
         y->set_dim({2, 1});
         results.push_back(y);
       }
@@ -163,8 +155,7 @@ struct Quantise {
     amax = output(g.reduction(x, Reduction_attributes().set_mode(ReductionMode_t::AMAX)), "amax");
     amax->set_dim({4, 1}).set_stride({1, 1});
     auto constant = [&](float v) { return g.tensor(v, graph::ScalarType::COMPILE_TIME_CONST); };
-    auto limited =
-        g.pointwise(g.pointwise(constant(448), amax, mode(Mode::DIV)), constant(3.0e38f), mode(Mode::MIN));
+    auto limited = g.pointwise(g.pointwise(constant(448), amax, mode(Mode::DIV)), constant(3.0e38f), mode(Mode::MIN));
     auto is_zero = g.pointwise(amax, constant(0), mode(Mode::CMP_EQ));
     scale = output(g.pointwise(constant(1), limited, is_zero, mode(Mode::BINARY_SELECT)), "scale");
     q = output(g.pointwise(x, scale, mode(Mode::MUL)), "q");

@@ -54,10 +54,9 @@ LoopKernel kernel_of(Builder& b, std::string const& arch = "sm_90a") {
 
 void set_type(Builder& b, TensorId t, DataType_t type) { b.graph.tensor(t).dtype = type; }
 
-DataType_t const every_type[] = {DataType_t::FLOAT,    DataType_t::DOUBLE,   DataType_t::HALF,
-                                 DataType_t::BFLOAT16, DataType_t::FP8_E4M3, DataType_t::FP8_E5M2,
-                                 DataType_t::INT8,     DataType_t::UINT8,    DataType_t::INT32,
-                                 DataType_t::INT64,    DataType_t::BOOLEAN};
+DataType_t const every_type[] = {DataType_t::FLOAT,    DataType_t::DOUBLE,   DataType_t::HALF,   DataType_t::BFLOAT16,
+                                 DataType_t::FP8_E4M3, DataType_t::FP8_E5M2, DataType_t::INT8,   DataType_t::UINT8,
+                                 DataType_t::INT32,    DataType_t::INT64,    DataType_t::BOOLEAN};
 
 Builder product(Dims const& a, Dims const& b_dims, DataType_t type, DataType_t compute = DataType_t::FLOAT) {
   Builder b;
@@ -72,8 +71,7 @@ Builder product(Dims const& a, Dims const& b_dims, DataType_t type, DataType_t c
 Builder product_with_epilogue(DataType_t type) {
   Builder b;
   TensorId const x = b.input({2, 3, 100, 70}), y = b.input({1, 3, 70, 90});
-  TensorId const bias = b.input({1, 1, 1, 90}), scale = b.input({1, 1, 1, 1}),
-                 residual = b.input({2, 3, 100, 90});
+  TensorId const bias = b.input({1, 1, 1, 90}), scale = b.input({1, 1, 1, 1}), residual = b.input({2, 3, 100, 90});
   b.graph.tensor(y).strides = {0, 70 * 90, 1, 70};
   b.graph.tensor(scale).pass_by_value = true;
   b.graph.tensor(residual).strides = {27000, 9000, 1, 100};
@@ -123,8 +121,7 @@ Builder attention(AttentionOptions const& o) {
   n.attrs.set("generate_stats", o.stats);
   n.attrs.set("stats_use_log2", o.log2);
   if (o.causal) n.attrs.set("right_bound", int64_t{0});
-  if (o.bottom_right)
-    n.attrs.set("diagonal_alignment", static_cast<int64_t>(DiagonalAlignment_t::BOTTOM_RIGHT));
+  if (o.bottom_right) n.attrs.set("diagonal_alignment", static_cast<int64_t>(DiagonalAlignment_t::BOTTOM_RIGHT));
   for (int i = 0; i < (o.stats ? 2 : 1); ++i) {
     ir::Tensor t;
     t.name = i ? "stats" : "o";
@@ -144,8 +141,7 @@ TEST(GenericMatmul, OperandsComeInTheOrderOfTheArguments) {
   ASSERT_EQ(k.operands.size(), 7u);
   EXPECT_EQ(k.operands[2].kind, KernelOperand::Kind::scalar);
   EXPECT_EQ(k.operands[2].bytes, 4);
-  EXPECT_NE(k.source.text.find("const __grid_constant__ Float::Raw p2, "), std::string::npos)
-      << k.source.text;
+  EXPECT_NE(k.source.text.find("const __grid_constant__ Float::Raw p2, "), std::string::npos) << k.source.text;
   EXPECT_EQ(k.grid_x, 2u * 3 * 2 * 2);
 }
 
@@ -213,8 +209,7 @@ TEST(GenericAttention, CompilesForEveryArchitecture) {
     graphs.push_back(attention({.type = type, .bias = true, .stats = true}));
   graphs.push_back(attention({}));
   graphs.push_back(attention({.compute = DataType_t::DOUBLE, .bias = true, .stats = true, .log2 = true}));
-  graphs.push_back(
-      attention({.padding = true, .causal = true, .bottom_right = true, .scale_by_value = true}));
+  graphs.push_back(attention({.padding = true, .causal = true, .bottom_right = true, .scale_by_value = true}));
   graphs.push_back(attention({.padding = true, .stats = true, .log2 = true, .scale_in_memory = true}));
   graphs.push_back(attention({.causal = true, .epilogue = true}));
   graphs.push_back(attention({.queries = 1 << 14, .keys = 1 << 14, .bias = true}));

@@ -140,8 +140,7 @@ TEST(LoopKernel, ScalarsOfTheHostAreArguments) {
   EXPECT_EQ(k[0].operands[2].kind, Kind::scalar);
   EXPECT_EQ(k[0].operands[2].bytes, 4);
   EXPECT_EQ(k[0].operands[3].kind, Kind::tensor);
-  EXPECT_NE(k[0].source.text.find("Half::Raw const p1, Float::Raw const p2, "), std::string::npos)
-      << k[0].source.text;
+  EXPECT_NE(k[0].source.text.find("Half::Raw const p1, Float::Raw const p2, "), std::string::npos) << k[0].source.text;
   EXPECT_NE(k[0].source.text.find("Half::load<float>(p1)"), std::string::npos) << k[0].source.text;
 }
 

@@ -58,8 +58,7 @@ TEST(Declarations, NumbersAreTheVendors) {
   EXPECT_EQ(jit_option::error_log, CU_JIT_ERROR_LOG_BUFFER);
   EXPECT_EQ(jit_option::error_log_bytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
   EXPECT_EQ(launch_attribute::cluster_dimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-  EXPECT_EQ(launch_attribute::programmatic_stream_serialization,
-            CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  EXPECT_EQ(launch_attribute::programmatic_stream_serialization, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
   EXPECT_EQ(stream_non_blocking, CU_STREAM_NON_BLOCKING);
   EXPECT_EQ(capture_mode_relaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_EQ(capture_mode_thread_local, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);

@@ -118,7 +118,8 @@ TEST_F(Nvrtc_compiler, WorksFromAFolderOfItsOwn) {
   fs::path const folder = fs::path(::testing::TempDir()) / ("package" + std::to_string(getpid()));
   fs::create_directories(folder);
   for (auto const& entry : fs::directory_iterator(library.parent_path()))
-    if (entry.path().filename().string().starts_with("libnvrtc")) fs::copy(entry.path(), folder / entry.path().filename());
+    if (entry.path().filename().string().starts_with("libnvrtc"))
+      fs::copy(entry.path(), folder / entry.path().filename());
   NvrtcSearchRoots roots;
   roots.only = (folder / library.filename()).string();
   Search search{"NVRTC", {}};

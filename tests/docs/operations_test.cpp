@@ -25,12 +25,18 @@ std::string cell(std::string_view text) {
 
 std::string_view type_of(Attr const& a) {
   switch (a.type) {
-    case AttrType::boolean: return "boolean";
-    case AttrType::integer: return "integer";
-    case AttrType::real: return "real";
-    case AttrType::integers: return "integers";
-    case AttrType::integer_pairs: return "pairs of integers";
-    case AttrType::enumeration: return a.names().type;
+    case AttrType::boolean:
+      return "boolean";
+    case AttrType::integer:
+      return "integer";
+    case AttrType::real:
+      return "real";
+    case AttrType::integers:
+      return "integers";
+    case AttrType::integer_pairs:
+      return "pairs of integers";
+    case AttrType::enumeration:
+      return a.names().type;
   }
   return "";
 }
@@ -41,7 +47,8 @@ std::string default_of(Attr const& a) {
   if (auto const* i = std::get_if<int64_t>(&a.default_value))
     return a.type == AttrType::enumeration ? std::string(a.names().name(*i)) : fmt::format("{}", *i);
   if (auto const* d = std::get_if<double>(&a.default_value)) return fmt::format("{}", *d);
-  if (auto const* l = std::get_if<std::vector<int64_t>>(&a.default_value)) return fmt::format("[{}]", fmt::join(*l, ", "));
+  if (auto const* l = std::get_if<std::vector<int64_t>>(&a.default_value))
+    return fmt::format("[{}]", fmt::join(*l, ", "));
   return "unset";
 }
 
@@ -49,15 +56,19 @@ std::string ports(std::string_view title, std::span<Port const> list) {
   if (list.empty()) return {};
   std::string text = fmt::format("\n| {} | | |\n| --- | --- | --- |\n", title);
   for (Port const& p : list) {
-    std::string kind = p.kind == PortKind::required ? "required" : p.kind == PortKind::optional ? "optional" : "one or more";
-    if (p.default_dtype != DataType_t::NOT_SET) kind += fmt::format(", {} where no type is given", base::to_string(p.default_dtype));
+    std::string kind = p.kind == PortKind::required   ? "required"
+                       : p.kind == PortKind::optional ? "optional"
+                                                      : "one or more";
+    if (p.default_dtype != DataType_t::NOT_SET)
+      kind += fmt::format(", {} where no type is given", base::to_string(p.default_dtype));
     text += fmt::format("| {} | {} | {} |\n", p.kind == PortKind::variadic ? "0, 1, ..." : p.name, kind, cell(p.doc));
   }
   return text;
 }
 
 std::string section(OpRow const& r) {
-  std::string text = fmt::format("\n## {}\n\n`Graph::{}`, in graph text `{}`.\n\n{}\n", r.builder, r.builder, r.tag, r.doc);
+  std::string text =
+      fmt::format("\n## {}\n\n`Graph::{}`, in graph text `{}`.\n\n{}\n", r.builder, r.builder, r.tag, r.doc);
   text += ports("input", r.inputs) + ports("output", r.outputs);
   if (r.attrs.empty()) return text;
   text += "\n| attribute | type | default | |\n| --- | --- | --- | --- |\n";
@@ -72,7 +83,8 @@ std::string formula_of(PointwiseRow const& r) {
   auto replace = [&](std::string_view from, std::string_view to) {
     for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) text.replace(at, from.size(), to);
   };
-  for (auto [from, to] : {std::pair("R(0.5)", "0.5"), {"<R>", ""}, {"R(", "("}, {"p.", ""}, {"(p, ", "("}}) replace(from, to);
+  for (auto [from, to] : {std::pair("R(0.5)", "0.5"), {"<R>", ""}, {"R(", "("}, {"p.", ""}, {"(p, ", "("}})
+    replace(from, to);
   return cell(text);
 }
 
@@ -85,19 +97,22 @@ std::string modes() {
   for (int i = 1; i < names.count; ++i) {
     PointwiseRow const& r = row(static_cast<PointwiseMode_t>(i));
     text += fmt::format("| {} | {} | `{}` | {} | {} |\n", names.name(i), r.arity,
-                        r.mode == PointwiseMode_t::GEN_INDEX ? "index along the axis" : formula_of(r), r.integer ? "yes" : "",
-                        fmt::join(r.parameters, ", "));
+                        r.mode == PointwiseMode_t::GEN_INDEX ? "index along the axis" : formula_of(r),
+                        r.integer ? "yes" : "", fmt::join(r.parameters, ", "));
   }
-  return text + "\n"
-                "`sigmoid(x)` is 1 / (1 + exp(-x)), `log1p_exp(x)` is log(1 + exp(x)), `sqrt_half` is sqrt(1/2), and\n"
-                "`tanh_argument(x)` is sqrt(2/pi) * (x + 0.044715 * x^3). `relu(x)` is x between the clips, the upper clip above\n"
-                "them, and lower_clip + slope * (x - lower_clip) below. `relu_slope`, `gelu_slope`, `gelu_tanh_slope` and\n"
-                "`swish_slope` are the derivatives of the forward modes.\n";
+  return text +
+         "\n"
+         "`sigmoid(x)` is 1 / (1 + exp(-x)), `log1p_exp(x)` is log(1 + exp(x)), `sqrt_half` is sqrt(1/2), and\n"
+         "`tanh_argument(x)` is sqrt(2/pi) * (x + 0.044715 * x^3). `relu(x)` is x between the clips, the upper clip "
+         "above\n"
+         "them, and lower_clip + slope * (x - lower_clip) below. `relu_slope`, `gelu_slope`, `gelu_tanh_slope` and\n"
+         "`swish_slope` are the derivatives of the forward modes.\n";
 }
 
 std::string page() {
   std::string text =
-      "# Operations\n\nWhat each operation computes, takes and gives, as its row in `src/ops` says. Written from the rows by\n"
+      "# Operations\n\nWhat each operation computes, takes and gives, as its row in `src/ops` says. Written from the "
+      "rows by\n"
       "`tests/docs`; not by hand.\n";
   for (int i = 0; i < ir::op_kind_count; ++i) {
     OpRow const& r = row(static_cast<ir::OpKind>(i));
@@ -112,7 +127,8 @@ TEST(Operations, ThePageSaysWhatTheRowsSay) {
   std::string const path = FUSEDNN_TEST_DATA "/../docs/operations.md";
   if (std::getenv("FUSEDNN_GOLDEN")) std::ofstream(path) << page();
   std::ifstream file(path);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), page()) << "write it anew: see the head of this test";
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), page())
+      << "write it anew: see the head of this test";
 }
 
 TEST(Operations, EveryRowDocumentsItself) {

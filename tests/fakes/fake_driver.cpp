@@ -51,18 +51,37 @@ EXPORT DriverCode cuDeviceGetCount(int* count) { return *count = state().devices
 EXPORT DriverCode cuDeviceGet(DeviceOrdinal* device, int ordinal) {
   return *device = ordinal, ordinal < state().devices ? code::success : 101;
 }
-EXPORT DriverCode cuDeviceGetName(char* text, int, DeviceOrdinal) { return std::strcpy(text, "Fake GPU"), code::success; }
+EXPORT DriverCode cuDeviceGetName(char* text, int, DeviceOrdinal) {
+  return std::strcpy(text, "Fake GPU"), code::success;
+}
 EXPORT DriverCode cuDeviceGetAttribute(int* value, int attribute, DeviceOrdinal) {
   switch (attribute) {
-    case device_attribute::compute_major: *value = state().sm / 10; break;
-    case device_attribute::compute_minor: *value = state().sm % 10; break;
-    case device_attribute::multiprocessors: *value = 132; break;
-    case device_attribute::l2_bytes: *value = 60 << 20; break;
-    case device_attribute::shared_bytes_per_block_optin: *value = 232448; break;
-    case device_attribute::memory_clock_khz: *value = 3'000'000; break;
-    case device_attribute::memory_bus_bits: *value = 6144; break;
-    case device_attribute::clock_khz: *value = 1'980'000; break;
-    default: return 1;
+    case device_attribute::compute_major:
+      *value = state().sm / 10;
+      break;
+    case device_attribute::compute_minor:
+      *value = state().sm % 10;
+      break;
+    case device_attribute::multiprocessors:
+      *value = 132;
+      break;
+    case device_attribute::l2_bytes:
+      *value = 60 << 20;
+      break;
+    case device_attribute::shared_bytes_per_block_optin:
+      *value = 232448;
+      break;
+    case device_attribute::memory_clock_khz:
+      *value = 3'000'000;
+      break;
+    case device_attribute::memory_bus_bits:
+      *value = 6144;
+      break;
+    case device_attribute::clock_khz:
+      *value = 1'980'000;
+      break;
+    default:
+      return 1;
   }
   return code::success;
 }
@@ -146,8 +165,14 @@ EXPORT DriverCode cuLaunchKernelEx(LaunchConfig const* c, RawFunction function, 
   if (DriverCode code = enter("cuLaunchKernelEx")) return code;
   if (current_context() != primary_context()) return code::invalid_context;
   std::string const& entry = *reinterpret_cast<std::string*>(function);
-  Launch l{entry,     {c->grid[0], c->grid[1], c->grid[2]}, {c->block[0], c->block[1], c->block[2]}, {1, 1, 1},
-           c->dynamic_shared_bytes, c->stream, false, current_context()};
+  Launch l{entry,
+           {c->grid[0], c->grid[1], c->grid[2]},
+           {c->block[0], c->block[1], c->block[2]},
+           {1, 1, 1},
+           c->dynamic_shared_bytes,
+           c->stream,
+           false,
+           current_context()};
   for (unsigned i = 0; i < c->attribute_count; ++i) {
     LaunchAttribute const& a = c->attributes[i];
     if (a.id == launch_attribute::cluster_dimension) std::memcpy(l.cluster, a.value.cluster, sizeof(l.cluster));

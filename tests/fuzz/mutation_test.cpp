@@ -37,11 +37,21 @@ class Mutator {
     for (size_t n = 1 + below(4); n > 0 && !text.empty(); --n) {
       size_t const at = below(text.size());
       switch (below(5)) {
-        case 0: text[at] = static_cast<char>(below(256)); break;
-        case 1: text[at] = "{}[]\",:0123456789.eE-nulltrue"[below(29)]; break;
-        case 2: text.insert(at, text.substr(below(text.size()), below(20))); break;
-        case 3: text.erase(at, 1 + below(20)); break;
-        case 4: text.resize(text.size() - below(text.size() / 4 + 1)); break;
+        case 0:
+          text[at] = static_cast<char>(below(256));
+          break;
+        case 1:
+          text[at] = "{}[]\",:0123456789.eE-nulltrue"[below(29)];
+          break;
+        case 2:
+          text.insert(at, text.substr(below(text.size()), below(20)));
+          break;
+        case 3:
+          text.erase(at, 1 + below(20));
+          break;
+        case 4:
+          text.resize(text.size() - below(text.size() / 4 + 1));
+          break;
       }
     }
     return text;
@@ -52,7 +62,8 @@ class Mutator {
     json document = json::parse(text);
     for (size_t n = 1 + below(3); n > 0; --n) {
       json* at = &document;
-      while (at->is_structured() && !at->empty() && below(6) > 0) at = &*std::next(at->begin(), static_cast<long>(below(at->size())));
+      while (at->is_structured() && !at->empty() && below(6) > 0)
+        at = &*std::next(at->begin(), static_cast<long>(below(at->size())));
       change(*at, document);
     }
     return document.dump();
@@ -66,11 +77,14 @@ class Mutator {
       -9223372036854775808, 0.5, 1e308, "NaN", "-Infinity", "7F800000", "0x7ff8000000000001", "", "x", "1", "FLOAT", "INT32",
       "BOOLEAN", "MATMUL", "POINTWISE", "REDUCTION", "SDPA", "ADD", [], {}, [1, 1, 1], [2, 3, 4], [[0, 1], [0, 1]],
       [0, 0, 0], [9223372036854775807, 9223372036854775807], [1, 1, 1, 1, 1, 1, 1, 1, 1], {"index": 3, "value": 0.5}])");
-    if (value.is_object() && !value.empty() && below(3) == 0) return void(value.erase(std::next(value.begin(), static_cast<long>(below(value.size())))));
+    if (value.is_object() && !value.empty() && below(3) == 0)
+      return void(value.erase(std::next(value.begin(), static_cast<long>(below(value.size())))));
     if (value.is_array() && !value.empty() && below(3) == 0) return value.push_back(value[below(value.size())]);
     json const flat = document.flatten();
-    if (below(3) == 0 && !flat.empty()) value = *std::next(flat.begin(), static_cast<long>(below(flat.size())));
-    else value = pool[below(pool.size())];
+    if (below(3) == 0 && !flat.empty())
+      value = *std::next(flat.begin(), static_cast<long>(below(flat.size())));
+    else
+      value = pool[below(pool.size())];
   }
 
   std::mt19937_64 random_;

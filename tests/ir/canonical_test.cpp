@@ -118,7 +118,10 @@ Graph rich_graph() {
 TEST(Canonical, EverySingleChangeMatters) {
   std::vector<std::pair<char const*, std::function<void(Graph&)>>> const changes = {
       {"dim", [](Graph& g) { g.tensors[0].dims[1] = 4; }},
-      {"rank", [](Graph& g) { g.tensors[0].dims = {2, 3, 1}; }},
+      {"rank",
+       [](Graph& g) {
+         g.tensors[0].dims = {2, 3, 1};
+       }},
       {"stride", [](Graph& g) { g.tensors[0].strides[0] = 4; }},
       {"dims and strides trade places", [](Graph& g) { std::swap(g.tensors[0].dims, g.tensors[0].strides); }},
       {"dtype", [](Graph& g) { g.tensors[1].dtype = DataType_t::HALF; }},
@@ -149,7 +152,8 @@ TEST(Canonical, EverySingleChangeMatters) {
       {"longer list", [](Graph& g) { g.nodes[0].attrs.set("list", std::vector<int64_t>{1, 2, 0}); }},
       {"real attribute", [](Graph& g) { g.nodes[0].attrs.set("real", 0.25); }},
       {"type of attribute", [](Graph& g) { g.nodes[0].attrs.set("real", std::bit_cast<int64_t>(0.5)); }},
-      {"attribute moves to the next node", [](Graph& g) { g.nodes[0].attrs.set("on", {}), g.nodes[1].attrs.set("on", true); }},
+      {"attribute moves to the next node",
+       [](Graph& g) { g.nodes[0].attrs.set("on", {}), g.nodes[1].attrs.set("on", true); }},
       {"ports trade places", [](Graph& g) { std::swap(g.nodes[0].inputs[0], g.nodes[0].inputs[1]); }},
       {"one tensor twice", [](Graph& g) { g.nodes[0].inputs[1] = 0; }},
       {"port left out", [](Graph& g) { g.nodes[0].inputs.insert(g.nodes[0].inputs.begin(), no_tensor); }},
@@ -249,8 +253,7 @@ TEST(Canonical, RegularGraphs) {
   EXPECT_NE(form_of(rings({6}, true)), form_of(rings({3, 3}, true)));
   EXPECT_EQ(form_of(rings({3, 4})), form_of(rings({4, 3})));
   for (auto const& graph : {rings({6}), rings({3, 3}), rings({3, 4, 5}), rings({3, 4}, true), rings({1, 1, 2})})
-    for (uint64_t seed = 0; seed < 30; ++seed)
-      ASSERT_EQ(form_of(shuffled(graph, seed)), form_of(graph)) << seed;
+    for (uint64_t seed = 0; seed < 30; ++seed) ASSERT_EQ(form_of(shuffled(graph, seed)), form_of(graph)) << seed;
 }
 
 TEST(Canonical, InterchangeableBranches) {

@@ -15,9 +15,14 @@ namespace {
 using ::testing::HasSubstr;
 
 codegen::KernelSource kernel(int i, std::string arch = "sm_90a") {
-  return {"scale", "#include \"abi/types.h\"\nusing namespace fusednn::abi;\nextern \"C\" __global__ void scale(float* x, i64 n) "
-                   "{ i64 i = blockIdx.x * i64(blockDim.x) + threadIdx.x; if (i < n) x[i] *= " + std::to_string(i) + "; }\n",
-          std::move(arch), {}, false};
+  return {
+      "scale",
+      "#include \"abi/types.h\"\nusing namespace fusednn::abi;\nextern \"C\" __global__ void scale(float* x, i64 n) "
+      "{ i64 i = blockIdx.x * i64(blockDim.x) + threadIdx.x; if (i < n) x[i] *= " +
+          std::to_string(i) + "; }\n",
+      std::move(arch),
+      {},
+      false};
 }
 
 class WithoutNvrtc : public TemporaryFolder {
@@ -42,7 +47,8 @@ TEST_F(WithoutNvrtc, ForbiddenCompilesSayWhatIsMissing) {
   Compiler::Answer answer = Compiler(s).get(kernel(2));
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().rule, base::Rule::jit_forbidden);
-  EXPECT_THAT(answer.error().message, HasSubstr("kernel scale for sm_90a is not in " + folder.string() + "/scale.sm_90a."));
+  EXPECT_THAT(answer.error().message,
+              HasSubstr("kernel scale for sm_90a is not in " + folder.string() + "/scale.sm_90a."));
 }
 
 TEST_F(WithoutNvrtc, ForbiddenCompilesTakeFromTheCache) {

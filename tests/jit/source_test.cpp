@@ -72,10 +72,11 @@ TEST(KernelKey, DependsOnAllThatTheCodeDependsOn) {
 }
 
 TEST(KernelImage, FindsRemarksOfLostAsynchrony) {
-  EXPECT_THAT(serialisation_remarks("ptxas info    : Used 10 registers\n"
-                                    "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are "
-                                    "serialized due to insufficient register resources\nC75x C7\nC75"),
-              ElementsAre(HasSubstr("C7510")));
+  EXPECT_THAT(
+      serialisation_remarks("ptxas info    : Used 10 registers\n"
+                            "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are "
+                            "serialized due to insufficient register resources\nC75x C7\nC75"),
+      ElementsAre(HasSubstr("C7510")));
   EXPECT_TRUE(serialisation_remarks("").empty());
 }
 

@@ -32,7 +32,7 @@ struct Epilogue {
 #pragma unroll
     for (int i = 0; i < kColumnOperands; ++i) x += column[i];
     if constexpr (kTileOperand) x += tile;
-    if constexpr (ACTIVATION) {  // GELU, tanh form
+    if constexpr (ACTIVATION) {              // GELU, tanh form
       constexpr float kScale = 2.30220822f;  // 2 log2(e) sqrt(2 / pi)
       float u = x * (kScale + 0.044715f * kScale * x * x);
       x *= ptx::reciprocal_approx(1.0f + ptx::exp2_approx(-u));

@@ -103,8 +103,7 @@ Reach reach(RowRun& run, size_t port) {
     if (!std::isfinite(result.value[o]) || !std::isfinite(result.bound[o])) continue;
     Values const signs = directions(run, operand, o);
     auto move = [&](double errors, double side) {
-      for (size_t i = 0; i < kept.size(); ++i)
-        operand.value[i] = kept[i] + errors * side * signs[i] * error(i);
+      for (size_t i = 0; i < kept.size(); ++i) operand.value[i] = kept[i] + errors * side * signs[i] * error(i);
       RefTensor<double> const moved = run.run();
       operand.value = kept;
       return moved;
@@ -115,8 +114,7 @@ Reach reach(RowRun& run, size_t port) {
         if (std::isfinite(result.bound[i]) && result.bound[i] > 0)
           reach.within = std::max(reach.within, std::fabs(near.value[i] - result.value[i]) / result.bound[i]);
       if (result.bound[o] > 0)
-        reach.beyond =
-            std::max(reach.beyond, std::fabs(move(2, side).value[o] - result.value[o]) / result.bound[o]);
+        reach.beyond = std::max(reach.beyond, std::fabs(move(2, side).value[o] - result.value[o]) / result.bound[o]);
     }
   }
   std::fill(operand.bound.begin(), operand.bound.end(), 0.0);
@@ -158,8 +156,7 @@ TEST(Bound, HoldsForAnOperandsErrorAndBreaksForTwice) {
   for (auto const& [name, r] : furthest) {
     size_t const comma = name.find(", ");
     if (only_selects(name.substr(0, comma), name.substr(comma + 2))) continue;
-    EXPECT_GT(r.beyond, 1) << name << ": twice the error moves no result beyond " << r.beyond
-                           << " of its bound";
+    EXPECT_GT(r.beyond, 1) << name << ": twice the error moves no result beyond " << r.beyond << " of its bound";
   }
 }
 

@@ -14,8 +14,7 @@ namespace fusednn::tests {
 namespace {
 
 TEST(Golden, ReferenceAgreesInDouble) {
-  for (Golden const& g : goldens())
-    EXPECT_EQ(disagreement(g, g.node), "") << kind_of(g.node) << ": " << g.name;
+  for (Golden const& g : goldens()) EXPECT_EQ(disagreement(g, g.node), "") << kind_of(g.node) << ": " << g.name;
 }
 
 // Data of the cases is exact in FLOAT, so that nothing is undetermined.
@@ -27,16 +26,14 @@ TEST(Golden, ReferenceAgreesInFloatWithinBoundsThatExist) {
     ASSERT_TRUE(result) << g.name;
     for (auto const& [port, values] : *result)
       for (size_t i = 0; i < values.size(); ++i)
-        EXPECT_TRUE(std::isfinite(values.bound[i]))
-            << kind_of(node) << ": " << g.name << ", " << port << " " << i;
+        EXPECT_TRUE(std::isfinite(values.bound[i])) << kind_of(node) << ": " << g.name << ", " << port << " " << i;
   }
 }
 
 TEST(Golden, DimsAreInferredAsNumpyHasThem) {
   for (Golden const& g : goldens()) {
     if (g.node.op == ir::OpKind::reduction || !g.node.attrs.count("dim")) {
-      if (g.node.op == ir::OpKind::reduction || g.node.op == ir::OpKind::reshape)
-        continue;  // dims are the user's
+      if (g.node.op == ir::OpKind::reduction || g.node.op == ir::OpKind::reshape) continue;  // dims are the user's
     }
     RowCase blank = g.node;
     for (auto& [port, out] : blank.outputs) out.dims = {};

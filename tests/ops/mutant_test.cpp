@@ -109,9 +109,8 @@ std::set<std::string> const without_effect = {
 };
 
 std::string full_name(ops::OpRow const& row, std::string_view part) {
-  std::string const op(row.builder.empty()
-                           ? row.kind == OpKind::masked_softmax ? "masked_softmax" : "live_key_matmul"
-                           : row.builder);
+  std::string const op(row.builder.empty() ? row.kind == OpKind::masked_softmax ? "masked_softmax" : "live_key_matmul"
+                                           : row.builder);
   return fmt::format("{}.{}", op, part);
 }
 
@@ -185,10 +184,9 @@ TEST(Mutants, AnIgnoredAttributeDies) {
       });
       bool unsupported = false;
       for (ir::AttrValue const& value : other_values(attr, attr.default_value))
-        unsupported = unsupported ||
-                      refused_as_unsupported(*row, [&](RowCase& c) { return c.attrs[name] = value, true; });
-      EXPECT_TRUE(died || (!set && unsupported))
-          << full_name(*row, name) << ": nothing notices that it is ignored";
+        unsupported =
+            unsupported || refused_as_unsupported(*row, [&](RowCase& c) { return c.attrs[name] = value, true; });
+      EXPECT_TRUE(died || (!set && unsupported)) << full_name(*row, name) << ": nothing notices that it is ignored";
     }
 }
 
@@ -243,8 +241,7 @@ TEST(Liveness, EachInputMattersOrIsRefused) {
         return noticed(*row, [&](RowCase& c) {
           auto at = c.inputs.find(name);
           if (at == c.inputs.end()) return false;
-          for (size_t i = 0; i < at->second.values.size(); ++i)
-            at->second.values[i] = value(at->second.values[i], i);
+          for (size_t i = 0; i < at->second.values.size(); ++i) at->second.values[i] = value(at->second.values[i], i);
           return true;
         });
       };

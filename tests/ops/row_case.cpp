@@ -51,8 +51,7 @@ ReferenceValues run_reference(ir::OpGraph const& graph, std::map<std::string, Va
     ops::RefTensor<long double> values;
     values.resize(t.dims);
     values.value.assign(at->second.begin(), at->second.end());
-    size_t const bytes =
-        static_cast<size_t>(*ir::storage_bytes(t.dtype, *ir::span_elements(t.dims, t.strides)));
+    size_t const bytes = static_cast<size_t>(*ir::storage_bytes(t.dtype, *ir::span_elements(t.dims, t.strides)));
     memory[id].resize(bytes);
     ops::store(t, values, memory[id].data());
   }

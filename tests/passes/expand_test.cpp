@@ -36,11 +36,9 @@ void expect_same_values(RowCase const& c) {
       ASSERT_FALSE(std::isinf(values.bound[i])) << name << " " << i << " is undetermined";
       long double const a = values.value[i], b = other.value[i];
       if (std::isnan(a) || std::isinf(a))
-        EXPECT_TRUE(a == b || (std::isnan(a) && std::isnan(b)))
-            << name << " " << i << ": " << a << " and " << b;
+        EXPECT_TRUE(a == b || (std::isnan(a) && std::isnan(b))) << name << " " << i << ": " << a << " and " << b;
       else
-        EXPECT_LE(std::fabs(a - b), values.bound[i] + other.bound[i])
-            << name << " " << i << ": " << a << " and " << b;
+        EXPECT_LE(std::fabs(a - b), values.bound[i] + other.bound[i]) << name << " " << i << ": " << a << " and " << b;
     }
   }
 }
@@ -49,8 +47,7 @@ InputCase filled(Dims dims, unsigned seed, double low = -1, double high = 1) {
   return {dims, spread(volume_of(dims), seed, low, high)};
 }
 
-RowCase norm(OpKind op, Dims const& x, Dims const& scale, Dims const& epsilon, DataType_t compute,
-             double offset = 0) {
+RowCase norm(OpKind op, Dims const& x, Dims const& scale, Dims const& epsilon, DataType_t compute, double offset = 0) {
   RowCase c;
   c.op = op;
   c.compute = compute;
@@ -70,8 +67,8 @@ TEST(Expand, NormsKeepTheirValues) {
   };
   for (OpKind op : {OpKind::layernorm, OpKind::rmsnorm})
     for (Shape const& s :
-         {Shape{{3, 5}, {1, 5}}, Shape{{2, 3, 4}, {1, 3, 4}}, Shape{{2, 3, 4}, {1, 1, 4}},
-          Shape{{4, 1}, {1, 1}}, Shape{{2, 3, 4}, {1, 3, 1}}, Shape{{0, 4}, {1, 4}}, Shape{{2, 0}, {1, 0}}})
+         {Shape{{3, 5}, {1, 5}}, Shape{{2, 3, 4}, {1, 3, 4}}, Shape{{2, 3, 4}, {1, 1, 4}}, Shape{{4, 1}, {1, 1}},
+          Shape{{2, 3, 4}, {1, 3, 1}}, Shape{{0, 4}, {1, 4}}, Shape{{2, 0}, {1, 0}}})
       for (DataType_t compute : {DataType_t::FLOAT, DataType_t::DOUBLE})
         for (Dims const& epsilon : {Dims{1}, Dims(s.x.size(), 1), Dims{1, 1, 1, 1}}) {
           expect_same_values(norm(op, s.x, s.scale, epsilon, compute));
@@ -133,8 +130,8 @@ std::vector<RowCase> masks_of(Sizes const& n) {
     c.attrs["left_bound"] = int64_t(2);
     c.attrs["diagonal_alignment"] = static_cast<int64_t>(DiagonalAlignment_t::BOTTOM_RIGHT);
   });
-  for (Dims const& dims : {Dims{n.b, n.h, n.s_q, n.s_kv}, Dims{1, 1, n.s_q, n.s_kv}, Dims{n.b, 1, 1, n.s_kv},
-                           Dims{1, n.h, n.s_q, 1}})
+  for (Dims const& dims :
+       {Dims{n.b, n.h, n.s_q, n.s_kv}, Dims{1, 1, n.s_q, n.s_kv}, Dims{n.b, 1, 1, n.s_kv}, Dims{1, n.h, n.s_q, 1}})
     add([&](RowCase& c) {
       c.inputs["Bias"] = filled(dims, 4);
       for (size_t i = 0; i < c.inputs["Bias"].values.size(); i += 3) c.inputs["Bias"].values[i] = -INFINITY;
@@ -143,9 +140,8 @@ std::vector<RowCase> masks_of(Sizes const& n) {
 }
 
 TEST(Expand, AttentionKeepsItsValues) {
-  for (Sizes const& n :
-       {Sizes{2, 4, 4, 4, 3, 5, 4, 4}, Sizes{2, 4, 2, 2, 3, 5, 4, 2}, Sizes{1, 6, 1, 3, 5, 2, 3, 4},
-        Sizes{1, 4, 2, 1, 1, 1, 1, 1}, Sizes{2, 2, 1, 2, 0, 3, 2, 2}, Sizes{2, 2, 2, 1, 3, 0, 2, 2}})
+  for (Sizes const& n : {Sizes{2, 4, 4, 4, 3, 5, 4, 4}, Sizes{2, 4, 2, 2, 3, 5, 4, 2}, Sizes{1, 6, 1, 3, 5, 2, 3, 4},
+                         Sizes{1, 4, 2, 1, 1, 1, 1, 1}, Sizes{2, 2, 1, 2, 0, 3, 2, 2}, Sizes{2, 2, 2, 1, 3, 0, 2, 2}})
     for (RowCase& c : masks_of(n)) {
       expect_same_values(c);
       c.compute = DataType_t::DOUBLE;

@@ -41,9 +41,7 @@ class Builder {
   TensorId add(TensorId a, TensorId b) { return binary(PointwiseMode_t::ADD, a, b); }
   TensorId exp(TensorId a) { return unary(PointwiseMode_t::EXP, a); }
   TensorId unary(PointwiseMode_t m, TensorId a) { return node(OpKind::pointwise, {a}, mode(m)); }
-  TensorId binary(PointwiseMode_t m, TensorId a, TensorId b) {
-    return node(OpKind::pointwise, {a, b}, mode(m));
-  }
+  TensorId binary(PointwiseMode_t m, TensorId a, TensorId b) { return node(OpKind::pointwise, {a, b}, mode(m)); }
   TensorId reduce(ReductionMode_t m, TensorId a, Dims const& dims) {
     return node(OpKind::reduction, {a}, mode(m), dims);
   }

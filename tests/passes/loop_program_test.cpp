@@ -64,8 +64,7 @@ TEST(LoopProgram, PerRowArithmeticIsDoneOncePerRow) {
 TEST(LoopProgram, AReductionOverOtherAxesIsTerminal) {
   Builder b;
   TensorId x = b.exp(b.input({4, 10}));
-  TensorId columns = b.reduce(ReductionMode_t::ADD, x, {1, 10}),
-           all = b.reduce(ReductionMode_t::AMAX, x, {1, 1});
+  TensorId columns = b.reduce(ReductionMode_t::ADD, x, {1, 10}), all = b.reduce(ReductionMode_t::AMAX, x, {1, 1});
   b.output(x);
   b.output(columns);
   b.output(all);

@@ -93,7 +93,8 @@ TEST_F(Device_program, TensorMapsGetTheirAddressAtExecute) {
   };
   kernel.arguments = {};
   uint32_t const at = kernel.arguments.add(Parameter{77, {}});
-  kernel.arguments.patch_map(at + offsetof(Parameter, map), 2, {DataType_t::FLOAT, {32, 4}, {128}, {32, 4}, 128, 256}, 16);
+  kernel.arguments.patch_map(at + offsetof(Parameter, map), 2, {DataType_t::FLOAT, {32, 4}, {128}, {32, 4}, 128, 256},
+                             16);
   std::vector<Parameter> seen;
   fake::state().kernels[0].second = [&](void** parameters) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(parameters[0]) % 64, 0u);

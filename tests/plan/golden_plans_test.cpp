@@ -19,9 +19,12 @@ namespace fusednn::plan {
 namespace {
 
 char const* const graphs[] = {
-    "../examples/graphs/layernorm.json", "../examples/graphs/matmul_bias_gelu.json",
-    "../examples/graphs/matmul_fp8_amax.json", "../examples/graphs/sdpa_causal.json",
-    "serial/dumps/mm_val.json", "serial/dumps/sdpa_val.json",
+    "../examples/graphs/layernorm.json",
+    "../examples/graphs/matmul_bias_gelu.json",
+    "../examples/graphs/matmul_fp8_amax.json",
+    "../examples/graphs/sdpa_causal.json",
+    "serial/dumps/mm_val.json",
+    "serial/dumps/sdpa_val.json",
 };
 
 std::string const folder = FUSEDNN_TEST_DATA "/";
@@ -67,8 +70,9 @@ std::string listing_of(char const* path, target::Target const& target) {
 std::string listing(target::Target const& target) {
   std::string text;
   for (char const* path : graphs)
-    text += fmt::format("== {} on {}, {} threads\n{}", std::string_view(path).substr(std::string_view(path).rfind('/') + 1),
-                        target.name(), target.threads, listing_of(path, target));
+    text +=
+        fmt::format("== {} on {}, {} threads\n{}", std::string_view(path).substr(std::string_view(path).rfind('/') + 1),
+                    target.name(), target.threads, listing_of(path, target));
   return text;
 }
 
@@ -87,11 +91,13 @@ TEST(GoldenPlans, AreThoseOfTheListing) {
   std::string const path = folder + "golden/plans.txt";
   std::string now = listing(four_threads());
   if (std::getenv("FUSEDNN_GOLDEN")) {
-    ASSERT_STREQ(engines::cpu::kernels().name, "isa_v3") << "the listing is that of a CPU with AVX2 and without AVX-512";
+    ASSERT_STREQ(engines::cpu::kernels().name, "isa_v3")
+        << "the listing is that of a CPU with AVX2 and without AVX-512";
     std::ofstream(path) << now;
   }
   std::string golden = text_of(path);
-  if (std::string_view(engines::cpu::kernels().name) != "isa_v3") golden = without_sizes(golden), now = without_sizes(now);
+  if (std::string_view(engines::cpu::kernels().name) != "isa_v3")
+    golden = without_sizes(golden), now = without_sizes(now);
   EXPECT_EQ(now, golden) << "where the change is meant, write the listing anew: see the head of this test";
 }
 

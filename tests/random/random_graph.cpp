@@ -124,8 +124,7 @@ TensorPtr RandomGraph::record(TensorPtr const& tensor, Dims const& dims) {
 }
 
 Dims RandomGraph::dims_of(TensorPtr const& tensor) const {
-  return std::find_if(entries_.begin(), entries_.end(), [&](Entry const& e) { return e.tensor == tensor; })
-      ->dims;
+  return std::find_if(entries_.begin(), entries_.end(), [&](Entry const& e) { return e.tensor == tensor; })->dims;
 }
 
 TensorPtr RandomGraph::new_input(Dims const& dims, DataType_t dtype) {
@@ -153,8 +152,7 @@ TensorPtr RandomGraph::operand(Dims const& dims) {
 }
 
 void RandomGraph::add_node() {
-  TensorPtr const x =
-      entries_[static_cast<size_t>(pick(0, static_cast<int64_t>(entries_.size()) - 1))].tensor;
+  TensorPtr const x = entries_[static_cast<size_t>(pick(0, static_cast<int64_t>(entries_.size()) - 1))].tensor;
   switch (pick(0, 19)) {
     case 0:
     case 1:
@@ -189,8 +187,7 @@ TensorPtr RandomGraph::add_pointwise(TensorPtr x) {
   bool const integer = integer_ && chance(40);
   Pointwise_attributes a;
   a.set_compute_data_type(integer ? DataType_t::INT32 : compute_type());
-  if (chance(7))
-    return record(graph.pointwise(x, operand(dims), operand(dims), a.set_mode(BINARY_SELECT)), dims);
+  if (chance(7)) return record(graph.pointwise(x, operand(dims), operand(dims), a.set_mode(BINARY_SELECT)), dims);
   if (chance(55)) {
     PointwiseMode_t const mode = pick_from(integer ? integer_binary : binary);
     return record(graph.pointwise(x, operand(dims), a.set_mode(mode)), dims);
@@ -260,8 +257,7 @@ TensorPtr RandomGraph::add_view(TensorPtr x) {
           y.insert(y.begin() + static_cast<std::ptrdiff_t>(at), factor);
           break;
         }
-      return record(
-          graph.reshape(x, Reshape_attributes().set_dim(y).set_reshape_mode(ReshapeMode_t::LOGICAL)), y);
+      return record(graph.reshape(x, Reshape_attributes().set_dim(y).set_reshape_mode(ReshapeMode_t::LOGICAL)), y);
     }
   }
 }
@@ -280,8 +276,7 @@ TensorPtr RandomGraph::add_concatenate(TensorPtr x) {
   }
   dims[axis] = total;
   if (volume(dims) > most_elements) return x;
-  return record(graph.concatenate(inputs, Concatenate_attributes().set_axis(static_cast<int64_t>(axis))),
-                dims);
+  return record(graph.concatenate(inputs, Concatenate_attributes().set_axis(static_cast<int64_t>(axis))), dims);
 }
 
 TensorPtr RandomGraph::add_matmul(TensorPtr x) {
@@ -295,9 +290,8 @@ TensorPtr RandomGraph::add_matmul(TensorPtr x) {
     if (chance(30)) b[i] = 1;
   if (volume(b) > most_elements || volume(c) > most_elements) return x;
   bool const integer = integer_ && chance(50);
-  auto y =
-      graph.matmul(x, chance(70) ? new_input(b) : tensor_of(b),
-                   Matmul_attributes().set_compute_data_type(integer ? DataType_t::INT32 : compute_type()));
+  auto y = graph.matmul(x, chance(70) ? new_input(b) : tensor_of(b),
+                        Matmul_attributes().set_compute_data_type(integer ? DataType_t::INT32 : compute_type()));
   return record(y, c);
 }
 
@@ -342,17 +336,14 @@ TensorPtr RandomGraph::add_attention() {
   else if (chance(25))
     a.set_diagonal_band_left_bound(pick(1, 5)).set_diagonal_band_right_bound(pick(0, 3));
   if (chance(40))
-    a.set_bias(
-        new_input({chance(50) ? 1 : b, chance(50) ? 1 : h, chance(50) ? 1 : s_q, chance(50) ? 1 : s_kv},
-                  DataType_t::FLOAT));
+    a.set_bias(new_input({chance(50) ? 1 : b, chance(50) ? 1 : h, chance(50) ? 1 : s_q, chance(50) ? 1 : s_kv},
+                         DataType_t::FLOAT));
   if (chance(40)) {
     a.set_padding_mask(true);
     a.set_seq_len_q(new_input({b, 1, 1, 1}, DataType_t::INT32));
     a.set_seq_len_kv(new_input({b, 1, 1, 1}, DataType_t::INT32));
   }
-  DataType_t const type = chance(60)   ? DataType_t::FLOAT
-                          : chance(50) ? DataType_t::HALF
-                                       : DataType_t::BFLOAT16;
+  DataType_t const type = chance(60) ? DataType_t::FLOAT : chance(50) ? DataType_t::HALF : DataType_t::BFLOAT16;
   auto [o, stats] = graph.sdpa(new_input({b, h, s_q, d}, type), new_input({b, h_kv, s_kv, d}, type),
                                new_input({b, h_kv, s_kv, d_v}, type), a);
   if (stats) entries_.push_back({stats, {b, h, s_q, 1}, true});

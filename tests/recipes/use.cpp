@@ -41,8 +41,7 @@ void expect_all_plans(fe::handle_t handle, Graph& graph, char const* what, Value
 }
 
 Tensor_attributes tensor(int64_t uid) {
-  return Tensor_attributes().set_uid(uid).set_dim({2, 3}).set_stride({3, 1}).set_data_type(
-      fe::DataType_t::FLOAT);
+  return Tensor_attributes().set_uid(uid).set_dim({2, 3}).set_stride({3, 1}).set_data_type(fe::DataType_t::FLOAT);
 }
 
 Graph pointwise_graph(fe::PointwiseMode_t mode) {
@@ -74,11 +73,9 @@ int main() {
   expect(read.key() == cumsum.key(), "what was read is the same graph");
   Graph bad;
   bad.set_compute_data_type(fe::DataType_t::FLOAT).set_io_data_type(fe::DataType_t::FLOAT);
-  bad.cumsum_ext(bad.tensor(tensor(1)), fe::graph::Cumsum_attributes_ext().set_axis(2).set_name("c"))
-      ->set_output(true);
+  bad.cumsum_ext(bad.tensor(tensor(1)), fe::graph::Cumsum_attributes_ext().set_axis(2).set_name("c"))->set_output(true);
   fe::error_t const refused = bad.validate();
-  expect(refused.is_bad() && refused.get_message().find("cumsum_axis") != std::string::npos,
-         "its rule fires");
+  expect(refused.is_bad() && refused.get_message().find("cumsum_axis") != std::string::npos, "its rule fires");
 
   Graph copy = pointwise_graph(fe::PointwiseMode_t::IDENTITY);
   expect_all_plans(handle, copy, "every engine takes the copy", {1, -2, 3, 0.5f, 0, -4});

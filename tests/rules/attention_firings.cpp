@@ -69,13 +69,9 @@ std::vector<Firing> attention_firings() {
       {Rule::sdpa_heads, {"'node'", "'V'", "8 heads", "4"}, operand("V", {2, 8, 5, 6})},
       {Rule::sdpa_heads, {"'node'", "'V'", "0 heads", "4"}, operand("V", {2, 0, 5, 6})},
       {Rule::sdpa_floating, {"'node'", "'Q'", "INT8"}, operand("Q", {2, 4, 3, 8}, DataType_t::INT8)},
-      {Rule::sdpa_floating,
-       {"'node'", "'Bias'", "BOOLEAN"},
-       operand("Bias", {2, 4, 3, 5}, DataType_t::BOOLEAN)},
+      {Rule::sdpa_floating, {"'node'", "'Bias'", "BOOLEAN"}, operand("Bias", {2, 4, 3, 5}, DataType_t::BOOLEAN)},
       {Rule::sdpa_floating, {"'node'", "'Bias'", "INT32"}, operand("Bias", {2, 4, 3, 5}, DataType_t::INT32)},
-      {Rule::sdpa_floating,
-       {"'node'", "'Attn_scale'", "INT32"},
-       operand("Attn_scale", {1}, DataType_t::INT32)},
+      {Rule::sdpa_floating, {"'node'", "'Attn_scale'", "INT32"}, operand("Attn_scale", {1}, DataType_t::INT32)},
       {Rule::sdpa_scale, {"'node'", "'Attn_scale'", "[2]"}, operand("Attn_scale", {2})},
       {Rule::sdpa_scale, {"'node'", "'Attn_scale'", "too"}, changed([](C c) {
          c.inputs["Attn_scale"].dims = {1};
@@ -102,9 +98,7 @@ std::vector<Firing> attention_firings() {
        {"'node'", "BOTTOM_RIGHT"},
        attribute("diagonal_alignment", static_cast<int64_t>(DiagonalAlignment_t::BOTTOM_RIGHT))},
       {Rule::sdpa_stats, {"'node'", "generate_stats is true"}, attribute("generate_stats", true)},
-      {Rule::sdpa_stats, {"'node'", "generate_stats is false"}, changed([](C c) {
-         c.outputs["Stats"] = {};
-       })},
+      {Rule::sdpa_stats, {"'node'", "generate_stats is false"}, changed([](C c) { c.outputs["Stats"] = {}; })},
       {Rule::sdpa_stats, {"'node'", "stats_use_log2"}, attribute("stats_use_log2", true)},
       {Rule::integer_compute, {"'node'"}, changed([](C c) { c.compute = DataType_t::INT32; })},
       {Rule::node_output_dims, {"'node'", "'O'", "[2,4,3,8]", "[2,4,3,6]"}, changed([](C c) {

@@ -67,22 +67,34 @@ std::vector<Firing> cuda_firings() {
          cuda::Search search{"NVRTC", {}};
          return cuda::Nvrtc::load(roots, search).error().message;
        }},
-      {Rule::nvrtc_arch, {"kernel tensor", "sm_120a"}, [] { return compile({"tensor", "", "sm_120a", {}, true}); }},
-      {Rule::nvrtc_compile, {"wrong.cu", "no, thank you"}, [] {
+      {Rule::nvrtc_arch,
+       {"kernel tensor", "sm_120a"},
+       [] {
+         return compile({"tensor", "", "sm_120a", {}, true});
+       }},
+      {Rule::nvrtc_compile,
+       {"wrong.cu", "no, thank you"},
+       [] {
          return compile({"wrong", "#error no, thank you\n", "sm_90a", {}, false});
        }},
-      {Rule::jit_serialised, {"kernel scale_add", "(C7510)"}, [] {
-         return build([](engine::DeviceKernel& k) { k.source.text = "// ptxas says (C7510)\n"; });
-       }},
-      {Rule::plan_launch, {"scale and add", "grid 0 x 1 x 1"}, [] {
-         return build([](engine::DeviceKernel& k) { k.grid = {0, 1, 1}; });
-       }},
-      {Rule::plan_tensor_map, {"dims [7]", "box []"}, [] {
+      {Rule::jit_serialised,
+       {"kernel scale_add", "(C7510)"},
+       [] { return build([](engine::DeviceKernel& k) { k.source.text = "// ptxas says (C7510)\n"; }); }},
+      {Rule::plan_launch,
+       {"scale and add", "grid 0 x 1 x 1"},
+       [] { return build([](engine::DeviceKernel& k) {
+              k.grid = {0, 1, 1};
+            }); }},
+      {Rule::plan_tensor_map,
+       {"dims [7]", "box []"},
+       [] {
          return build([](engine::DeviceKernel& k) {
            k.arguments.patch_map(k.arguments.add(std::array<uint64_t, 16>{}), 0, {DataType_t::FLOAT, {7}, {}, {}});
          });
        }},
-      {Rule::host_memory, {"bytes"}, [] {
+      {Rule::host_memory,
+       {"bytes"},
+       [] {
          handle_t handle = nullptr;
          void* memory = nullptr;
          (void)create(&handle, Device::CPU);
@@ -90,8 +102,16 @@ std::vector<Firing> cuda_firings() {
          (void)destroy(handle);
          return message;
        }},
-      {Rule::jit_include, {"absent.h"}, [] { return compile({"lost", "#include \"absent.h\"\n", "sm_90a", {}, false}); }},
-      {Rule::jit_forbidden, {"kernel new for sm_90a"}, [] { return compile({"new", "", "sm_90a", {}, false}, true); }},
+      {Rule::jit_include,
+       {"absent.h"},
+       [] {
+         return compile({"lost", "#include \"absent.h\"\n", "sm_90a", {}, false});
+       }},
+      {Rule::jit_forbidden,
+       {"kernel new for sm_90a"},
+       [] {
+         return compile({"new", "", "sm_90a", {}, false}, true);
+       }},
   };
 }
 

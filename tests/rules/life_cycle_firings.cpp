@@ -79,8 +79,7 @@ std::string without_workspace() {
   draft.add(t);
   engine::Prepared prepared;
   prepared.workspace_bytes = 100;
-  plan::Plan const plan(std::make_shared<ir::OpGraph const>(draft), target::host_target(), "none",
-                        std::move(prepared));
+  plan::Plan const plan(std::make_shared<ir::OpGraph const>(draft), target::host_target(), "none", std::move(prepared));
   base::Status const status = plan.execute(nullptr, nullptr, nullptr);
   return status.ok() ? std::string() : base::join(status.errors());
 }
@@ -125,20 +124,14 @@ std::vector<Firing> life_cycle_firings() {
          Tensor_attributes t;
          return l.graph.query_tensor_attributes_of_uid(77, t).get_message();
        })},
-      {Rule::plan_handle, {}, fresh([](L l) {
-         return l.graph.build_operation_graph(nullptr).get_message();
-       })},
+      {Rule::plan_handle, {}, fresh([](L l) { return l.graph.build_operation_graph(nullptr).get_message(); })},
       {Rule::plan_handle, {}, [] { return create(nullptr, Device::CPU).get_message(); }},
-      {Rule::plan_stage, {}, fresh([](L l) {
-         return l.graph.create_execution_plans({HeurMode_t::A}).get_message();
-       })},
+      {Rule::plan_stage, {}, fresh([](L l) { return l.graph.create_execution_plans({HeurMode_t::A}).get_message(); })},
       {Rule::plan_modes, {"empty"}, built([](L l) { return l.graph.create_execution_plans({}).get_message(); })},
       {Rule::plan_modes, {"mode 9"}, built([](L l) {
          return l.graph.create_execution_plans({HeurMode_t::A, static_cast<HeurMode_t>(9)}).get_message();
        })},
-      {Rule::plan_index, {"index 99"}, built([](L l) {
-         return l.graph.build_plan_at_index(99).get_message();
-       })},
+      {Rule::plan_index, {"index 99"}, built([](L l) { return l.graph.build_plan_at_index(99).get_message(); })},
       {Rule::plan_not_built, {}, fresh([](L l) {
          (void)l.graph.build_operation_graph(l.handle);
          (void)l.graph.create_execution_plans({HeurMode_t::A});

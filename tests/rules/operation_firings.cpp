@@ -15,8 +15,8 @@ ir::AttrValue number(Enum value) {
 }
 
 /// A case with inputs of these dims.
-RowCase case_of(OpKind op, std::map<std::string, Dims> const& inputs,
-                std::map<std::string, ir::AttrValue> attrs, std::map<std::string, OutputCase> outputs) {
+RowCase case_of(OpKind op, std::map<std::string, Dims> const& inputs, std::map<std::string, ir::AttrValue> attrs,
+                std::map<std::string, OutputCase> outputs) {
   RowCase c;
   c.op = op;
   for (auto const& [name, dims] : inputs) c.inputs[name].dims = dims;
@@ -78,8 +78,7 @@ RowCase in_place_at(int64_t index) {
   return c;
 }
 
-RowCase norm(Dims x, Dims scale, Dims bias, Dims epsilon = {1},
-             NormFwdPhase_t phase = NormFwdPhase_t::INFERENCE) {
+RowCase norm(Dims x, Dims scale, Dims bias, Dims epsilon = {1}, NormFwdPhase_t phase = NormFwdPhase_t::INFERENCE) {
   return case_of(OpKind::layernorm, {{"X", x}, {"SCALE", scale}, {"BIAS", bias}, {"EPSILON", epsilon}},
                  {{"forward_phase", number(phase)}}, {{"Y", {}}});
 }
@@ -103,9 +102,7 @@ std::vector<Firing> operation_firings() {
   using M = ReductionMode_t;
   return {
       {Rule::matmul_rank, {"'node'", "'A'", "rank 2"}, refused(matmul({4, 8}, {8, 4}))},
-      {Rule::matmul_inner_dim,
-       {"'node'", "'A'", "dim[2] = 8", "dim[1] = 7"},
-       refused(matmul({1, 4, 8}, {1, 7, 4}))},
+      {Rule::matmul_inner_dim, {"'node'", "'A'", "dim[2] = 8", "dim[1] = 7"}, refused(matmul({1, 4, 8}, {1, 7, 4}))},
       {Rule::matmul_batch, {"'node'", "'A'", "dim[0] = 2", "3"}, refused(matmul({2, 4, 8}, {3, 8, 4}))},
       {Rule::matmul_override_unsupported, {"'node'", "'K_override'"}, refused(with_overrides())},
       {Rule::matmul_override_unsupported, {"'node'", "padding_value is 1.5"}, refused(with_padding(1.5))},
@@ -143,9 +140,7 @@ std::vector<Firing> operation_firings() {
        {"'node'", "'Y'", "[1,3]", "[3,1]"},
        refused(reshape({2, 3}, {{"dim", Dims{3, 2}}, {"stride", Dims{1, 3}}}))},
       {Rule::node_output_dims, {"'node'", "'Y'", "cannot be inferred"}, refused(reshape({2, 3}, {}))},
-      {Rule::node_output_dims,
-       {"'node'", "'Y'", "[3,2]", "[6]"},
-       refused(reshape({2, 3}, {{"dim", Dims{6}}}, {3, 2}))},
+      {Rule::node_output_dims, {"'node'", "'Y'", "[3,2]", "[6]"}, refused(reshape({2, 3}, {{"dim", Dims{6}}}, {3, 2}))},
       {Rule::transpose_permutation,
        {"'node'", "'X'", "[0,0]", "rank 2"},
        refused(case_of(OpKind::transpose, {{"X", {2, 3}}}, {{"permutation", Dims{0, 0}}}, {{"Y", {}}}))},
@@ -162,16 +157,12 @@ std::vector<Firing> operation_firings() {
       {Rule::concatenate_dims, {"'node'", "'1'", "[2,4]", "[2,3]"}, refused(concatenate({2, 3}, {2, 4}, 0))},
       {Rule::concatenate_dims, {"'node'", "'1'", "[2]", "[2,3]"}, refused(concatenate({2, 3}, {2}, 0))},
       {Rule::concatenate_in_place, {"'node'", "in_place_index 2", "2 inputs"}, refused(in_place_at(2))},
-      {Rule::norm_phase,
-       {"'node'", "NOT_SET"},
-       refused(norm({2, 3}, {1, 3}, {1, 3}, {1}, NormFwdPhase_t::NOT_SET))},
+      {Rule::norm_phase, {"'node'", "NOT_SET"}, refused(norm({2, 3}, {1, 3}, {1, 3}, {1}, NormFwdPhase_t::NOT_SET))},
       {Rule::norm_scale_dims, {"'node'", "'SCALE'", "[1,2]", "[2,3]"}, refused(norm({2, 3}, {1, 2}, {1, 2}))},
       {Rule::norm_scale_dims, {"'node'", "'SCALE'", "[3]", "[2,3]"}, refused(norm({2, 3}, {3}, {3}))},
       {Rule::norm_bias_dims, {"'node'", "'BIAS'", "[1,1]", "[1,3]"}, refused(norm({2, 3}, {1, 3}, {1, 1}))},
       {Rule::norm_epsilon, {"'node'", "'EPSILON'", "[2]"}, refused(norm({2, 3}, {1, 3}, {1, 3}, {2}))},
-      {Rule::norm_statistics,
-       {"'node'", "'MEAN'", "INFERENCE"},
-       refused(with_mean(norm({2, 3}, {1, 3}, {1, 3})))},
+      {Rule::norm_statistics, {"'node'", "'MEAN'", "INFERENCE"}, refused(with_mean(norm({2, 3}, {1, 3}, {1, 3})))},
       {Rule::norm_statistics,
        {"'node'", "not given", "TRAINING"},
        refused(norm({2, 3}, {1, 3}, {1, 3}, {1}, NormFwdPhase_t::TRAINING))},

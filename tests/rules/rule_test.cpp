@@ -21,7 +21,8 @@ namespace {
 
 std::vector<Firing> all_firings() {
   std::vector<Firing> all;
-  for (auto const& list : {tensor_firings(), operation_firings(), attention_firings(), life_cycle_firings(), cuda_firings()})
+  for (auto const& list :
+       {tensor_firings(), operation_firings(), attention_firings(), life_cycle_firings(), cuda_firings()})
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }

@@ -33,16 +33,12 @@ std::vector<Firing> tensor_firings() {
   auto with = [](std::vector<std::string> names, std::string value) { return names.push_back(value), names; };
   return {
       {Rule::graph_empty, {}, [] { return refusal(ir::Graph()); }},
-      {Rule::graph_cycle, {"'node'"}, changed([](G g, T, T) {
-         g.nodes[0].outputs[0] = g.nodes[0].inputs[0];
-       })},
+      {Rule::graph_cycle, {"'node'"}, changed([](G g, T, T) { g.nodes[0].outputs[0] = g.nodes[0].inputs[0]; })},
       {Rule::graph_two_writers, {"'second'", "'OUT_0'", "'node'"}, changed([](G g, T, T) {
          g.nodes.push_back(g.nodes[0]);
          g.nodes[1].name = "second";
        })},
-      {Rule::graph_duplicate_uid, {"'OUT_0'", "'IN_0'", "7"}, changed([](G, T x, T y) {
-         x.uid = y.uid = 7;
-       })},
+      {Rule::graph_duplicate_uid, {"'OUT_0'", "'IN_0'", "7"}, changed([](G, T x, T y) { x.uid = y.uid = 7; })},
       {Rule::graph_override_shape, {}, changed([](G g, T, T) { g.context.override_shape = true; })},
       {Rule::tensor_no_dtype, in, changed([](G g, T x, T) {
          x.dtype = DataType_t::NOT_SET;
@@ -95,18 +91,12 @@ std::vector<Firing> tensor_firings() {
       {Rule::tensor_vectorized_unsupported, with(in, "4"), changed([](G, T x, T) { x.vector_count = 4; })},
       {Rule::tensor_vectorized_unsupported, with(in, "F8_128x4"),
        changed([](G, T x, T) { x.reordering = TensorReordering_t::F8_128x4; })},
-      {Rule::node_no_compute_type, {"'node'"}, changed([](G g, T, T) {
-         g.nodes[0].compute = DataType_t::NOT_SET;
-       })},
-      {Rule::node_compute_type, {"'node'", "HALF"}, changed([](G g, T, T) {
-         g.nodes[0].compute = DataType_t::HALF;
-       })},
+      {Rule::node_no_compute_type, {"'node'"}, changed([](G g, T, T) { g.nodes[0].compute = DataType_t::NOT_SET; })},
+      {Rule::node_compute_type, {"'node'", "HALF"}, changed([](G g, T, T) { g.nodes[0].compute = DataType_t::HALF; })},
       {Rule::node_compute_type, {"'node'", "77 of DataType_t"}, changed([](G g, T, T) {
          g.nodes[0].compute = static_cast<DataType_t>(77);
        })},
-      {Rule::node_missing_input, {"'node'", "IN_0"}, changed([](G g, T, T) {
-         g.nodes[0].inputs[0] = ir::no_tensor;
-       })},
+      {Rule::node_missing_input, {"'node'", "IN_0"}, changed([](G g, T, T) { g.nodes[0].inputs[0] = ir::no_tensor; })},
       {Rule::node_missing_input, {"'node'", "OUT_0"}, changed([](G g, T, T) {
          g.nodes[0].outputs[0] = ir::no_tensor;
        })},
@@ -125,9 +115,9 @@ std::vector<Firing> tensor_firings() {
       {Rule::node_attribute_type, {"'node'", "'elu_alpha'", "is [1,2]", "expected a real"}, changed([](G g, T, T) {
          g.nodes[0].attrs.set("elu_alpha", Dims{1, 2});
        })},
-      {Rule::node_attribute_value, {"'node'", "'mode'", "is 1000", "PointwiseMode_t has 0 to 50"}, changed([](G g, T, T) {
-         g.nodes[0].attrs.set("mode", int64_t(1000));
-       })},
+      {Rule::node_attribute_value,
+       {"'node'", "'mode'", "is 1000", "PointwiseMode_t has 0 to 50"},
+       changed([](G g, T, T) { g.nodes[0].attrs.set("mode", int64_t(1000)); })},
       {Rule::node_attribute_value, {"'node'", "'mode'", "is -1"}, changed([](G g, T, T) {
          g.nodes[0].attrs.set("mode", int64_t(-1));
        })},

@@ -76,7 +76,8 @@ TEST(Dumps, OperationsOfOtherVersionsAreNamed) {
   struct Case {
     char const *file, *tag;
   };
-  for (Case c : {Case{"conv_raw.json", "CONV_FPROP"}, Case{"conv_val.json", "CONV_FPROP"}, Case{"rmsb_val.json", "RMS_NORM_BPROP"}}) {
+  for (Case c : {Case{"conv_raw.json", "CONV_FPROP"}, Case{"conv_val.json", "CONV_FPROP"},
+                 Case{"rmsb_val.json", "RMS_NORM_BPROP"}}) {
     auto const graph = from_json(dump(c.file));
     ASSERT_FALSE(graph.ok()) << c.file;
     EXPECT_EQ(graph.error().rule, base::Rule::json_operation);

@@ -35,8 +35,10 @@ constexpr char good[] = R"({
 std::string changed(std::string const& pointer, std::string const& value) {
   json document = json::parse(good);
   json::json_pointer const at(pointer);
-  if (value.empty()) document.at(at.parent_pointer()).erase(at.back());
-  else document[at] = json::parse(value);
+  if (value.empty())
+    document.at(at.parent_pointer()).erase(at.back());
+  else
+    document[at] = json::parse(value);
   return document.dump();
 }
 
@@ -59,7 +61,10 @@ std::vector<Case> const cases = {
     {"/surplus", "1", Rule::json_unknown_key, {"graph.surplus", "1"}},
     {"/context", "[]", Rule::json_type, {"context", "object"}},
     {"/context/name", "5", Rule::json_type, {"context.name", "5", "string"}},
-    {"/context/io_data_type", "\"FLOAT99\"", Rule::json_unknown_name, {"context.io_data_type", "FLOAT99", "DataType_t"}},
+    {"/context/io_data_type",
+     "\"FLOAT99\"",
+     Rule::json_unknown_name,
+     {"context.io_data_type", "FLOAT99", "DataType_t"}},
     {"/context/io_data_type", "3", Rule::json_type, {"context.io_data_type", "3"}},
     {"/context/sm_count", "2147483648", Rule::json_type, {"context.sm_count", "2147483648"}},
     {"/context/is_dynamic_shape_enabled", "1", Rule::json_type, {"is_dynamic_shape_enabled", "true or false"}},
@@ -121,7 +126,8 @@ TEST(GraphErrors, NamePlaceValueAndRule) {
 }
 
 TEST(GraphErrors, TextThatIsNoDocument) {
-  for (char const* text : {"", " ", "{", "{\"a\" 1}", "[1,]", "nul", "{} {}", "{'a': 1}", "\"\xff\"", "\"\\ud800\"", "01", "NaN"})
+  for (char const* text :
+       {"", " ", "{", "{\"a\" 1}", "[1,]", "nul", "{} {}", "{'a': 1}", "\"\xff\"", "\"\\ud800\"", "01", "NaN"})
     expect_error(text, Rule::json_syntax, {});
   expect_error("{\n  \"nodes\": [1,\n}", Rule::json_syntax, {"line 3"});
   expect_error("[]", Rule::json_type, {"graph", "a list of 0", "object"});
@@ -133,7 +139,8 @@ TEST(GraphErrors, NumbersThatDoNotFitAreNotRounded) {
     std::string text = good;
     return text.replace(text.find(part), part.size(), other);
   };
-  expect_error(with("[1, 2, 3]", "[9223372036854775808]"), Rule::json_number, {"tensors.1.dim[0]", "9223372036854775808"});
+  expect_error(with("[1, 2, 3]", "[9223372036854775808]"), Rule::json_number,
+               {"tensors.1.dim[0]", "9223372036854775808"});
   expect_error(with("[1, 2, 3]", "[1, 99999999999999999999999, 3]"), Rule::json_number,
                {"tensors.1.dim[1]", "99999999999999999999999"});
   expect_error(with("0.5", "1e999"), Rule::json_number, {"1e999"});
@@ -153,7 +160,8 @@ TEST(GraphErrors, DepthAndSizeAreLimited) {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "{\"a\":";
   expect_error(deep, Rule::json_depth, {"a.a.a.a ... 58 levels ... a.a: depth 65"});
-  expect_error("{\"context\": " + std::string(70, '['), Rule::json_depth, {"context[0][0][0] ... 58 levels ... [0][0]: depth"});
+  expect_error("{\"context\": " + std::string(70, '['), Rule::json_depth,
+               {"context[0][0][0] ... 58 levels ... [0][0]: depth"});
   expect_error("{\"" + std::string(1000, 'k') + "\": 1e999}", Rule::json_number, {});
   expect_error(std::string(max_text_bytes + 1, ' '), Rule::json_size, {"67108865"});
 }
@@ -197,7 +205,8 @@ TEST(GraphErrors, AllAreListed) {
 }
 
 TEST(GraphErrors, WhatFollowsFromAnErrorIsNotTold) {
-  for (char const* text : {"null", "[]", R"({"tensors": {"x": null}, "nodes": []})", R"({"tensors": {}, "nodes": [null]})"})
+  for (char const* text :
+       {"null", "[]", R"({"tensors": {"x": null}, "nodes": []})", R"({"tensors": {}, "nodes": [null]})"})
     EXPECT_EQ(from_json(text).errors().size(), 1u) << base::join(from_json(text).errors());
   for (char const* tensors : {"", "null", "7"}) {
     base::Result<ir::Graph> const graph = from_json(changed("/tensors", tensors));

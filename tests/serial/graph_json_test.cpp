@@ -49,7 +49,8 @@ TEST(GraphJson, UnsetAttributesAreNullAndStayUnset) {
     expect_round_trip(graph);
     json const node = json::parse(to_json(graph)).at("nodes").at(0);
     EXPECT_TRUE(node.at("compute_data_type").is_null());
-    for (ops::Attr const& a : row->attrs) EXPECT_TRUE(node.at(std::string(a.name)).is_null()) << row->tag << "." << a.name;
+    for (ops::Attr const& a : row->attrs)
+      EXPECT_TRUE(node.at(std::string(a.name)).is_null()) << row->tag << "." << a.name;
     EXPECT_TRUE(read(to_json(graph)).nodes.at(0).attrs.all().empty()) << row->tag;
   }
 }
@@ -141,7 +142,8 @@ TEST(GraphJson, TensorsThatShareANameOrUidStayApart) {
   graph.tensors[3].name = "same#2";
   for (int i = 0; i < 12; ++i) graph.add(tests::sample_tensor("same"));
   graph.add(tests::sample_tensor(""));
-  graph.add(tests::sample_tensor("7")), graph.add(tests::sample_tensor("\xff")), graph.add(tests::sample_tensor("\xfe"));
+  graph.add(tests::sample_tensor("7")), graph.add(tests::sample_tensor("\xff")),
+      graph.add(tests::sample_tensor("\xfe"));
   ir::Tensor numbered = tests::sample_tensor("same");
   numbered.uid = 7;
   graph.add(numbered), graph.add(numbered);

@@ -47,7 +47,8 @@ void expect_exact(Real v) {
 }
 
 TEST(JsonWriter, RealsReadBackToTheSameBits) {
-  for (double v : {0.0, -0.0, 1.0, 0.1, -1e300, DBL_MIN, DBL_TRUE_MIN, DBL_MAX, 1.0 / 3, 9007199254740993.0}) expect_exact(v);
+  for (double v : {0.0, -0.0, 1.0, 0.1, -1e300, DBL_MIN, DBL_TRUE_MIN, DBL_MAX, 1.0 / 3, 9007199254740993.0})
+    expect_exact(v);
   for (float v : {0.0f, -0.0f, 1.0f, 0.1f, FLT_MIN, FLT_TRUE_MIN, FLT_MAX, 16777216.0f}) expect_exact(v);
   std::mt19937_64 random(7);
   for (int i = 0; i < 20000; ++i) {
@@ -65,11 +66,12 @@ TEST(JsonWriter, WhatIsNotFiniteBecomesAString) {
 }
 
 TEST(JsonWriter, ReplacesWhatIsNotUtf8) {
-  EXPECT_EQ(valid_utf8("gr\xc3\xbc\xc3\x9f\x65 \xe2\x82\xac \xf0\x9f\x98\x80"), "gr\xc3\xbc\xc3\x9f\x65 \xe2\x82\xac \xf0\x9f\x98\x80");
+  EXPECT_EQ(valid_utf8("gr\xc3\xbc\xc3\x9f\x65 \xe2\x82\xac \xf0\x9f\x98\x80"),
+            "gr\xc3\xbc\xc3\x9f\x65 \xe2\x82\xac \xf0\x9f\x98\x80");
   std::string const bad = "\xef\xbf\xbd";
   EXPECT_EQ(valid_utf8("a\xff"), "a" + bad);
   EXPECT_EQ(valid_utf8("\xc3"), bad);
-  EXPECT_EQ(valid_utf8("\xc0\xaf"), bad + bad);          // overlong
+  EXPECT_EQ(valid_utf8("\xc0\xaf"), bad + bad);            // overlong
   EXPECT_EQ(valid_utf8("\xed\xa0\x80"), bad + bad + bad);  // surrogate
   EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), bad + bad + bad + bad);
   for (int lead = 0; lead < 256; ++lead)

@@ -20,12 +20,18 @@ inline std::vector<ops::OpRow const*> public_rows() {
 /// A value of the attribute's type; different variants differ.
 inline ir::AttrValue sample_value(ops::Attr const& attr, int variant) {
   switch (attr.type) {
-    case ops::AttrType::boolean: return variant % 2 == 0;
-    case ops::AttrType::integer: return int64_t(variant) - 3;
-    case ops::AttrType::real: return 0.1 + variant;
-    case ops::AttrType::integers: return std::vector<int64_t>{1, 2 + variant};
-    case ops::AttrType::integer_pairs: return std::vector<int64_t>{0, 2 + variant, 1, 7};
-    case ops::AttrType::enumeration: return int64_t(1 + variant) % attr.names().count;
+    case ops::AttrType::boolean:
+      return variant % 2 == 0;
+    case ops::AttrType::integer:
+      return int64_t(variant) - 3;
+    case ops::AttrType::real:
+      return 0.1 + variant;
+    case ops::AttrType::integers:
+      return std::vector<int64_t>{1, 2 + variant};
+    case ops::AttrType::integer_pairs:
+      return std::vector<int64_t>{0, 2 + variant, 1, 7};
+    case ops::AttrType::enumeration:
+      return int64_t(1 + variant) % attr.names().count;
   }
   return {};
 }

@@ -31,8 +31,7 @@ Dims packed(Dims const& dims) {
   return packed(dims, order);
 }
 
-TensorPtr input(Graph& graph, std::string const& name, Dims const& dims, DataType_t dtype,
-                Dims const& strides) {
+TensorPtr input(Graph& graph, std::string const& name, Dims const& dims, DataType_t dtype, Dims const& strides) {
   auto attributes = graph::Tensor_attributes().set_name(name).set_dim(dims).set_data_type(dtype);
   return graph.tensor(attributes.set_stride(strides.empty() ? packed(dims) : strides));
 }
@@ -121,8 +120,7 @@ void TensorBuffer::set(Values const& values) {
   size_t next = 0;
   visit_storage_type(dtype_, [&](auto type) {
     using T = typename decltype(type)::type;
-    for_each_offset(
-        [&](size_t at) { static_cast<T*>(memory_.host().data())[at] = round_to<T>(values[next++]); });
+    for_each_offset([&](size_t at) { static_cast<T*>(memory_.host().data())[at] = round_to<T>(values[next++]); });
   });
 }
 
@@ -130,8 +128,7 @@ Values TensorBuffer::values() {
   Values values;
   visit_storage_type(dtype_, [&](auto type) {
     using T = typename decltype(type)::type;
-    for_each_offset(
-        [&](size_t at) { values.push_back(value_as<double>(static_cast<T*>(memory_.host().data())[at])); });
+    for_each_offset([&](size_t at) { values.push_back(value_as<double>(static_cast<T*>(memory_.host().data())[at])); });
   });
   return values;
 }

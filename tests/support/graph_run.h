@@ -33,8 +33,8 @@ Dims packed(Dims const& dims);
 Dims packed(Dims const& dims, Dims const& order);
 
 /// Registers an input; packed unless strides are given, of the graph's io type unless a type is.
-TensorPtr input(Graph& graph, std::string const& name, Dims const& dims,
-                DataType_t dtype = DataType_t::NOT_SET, Dims const& strides = {});
+TensorPtr input(Graph& graph, std::string const& name, Dims const& dims, DataType_t dtype = DataType_t::NOT_SET,
+                Dims const& strides = {});
 
 /// Marks a result as an output and names it.
 TensorPtr output(TensorPtr tensor, std::string const& name);

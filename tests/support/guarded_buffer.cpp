@@ -35,8 +35,7 @@ void GuardedBuffer::reserve(size_t bytes) {
   size_t const page = page_size();
   size_t const usable = page + (bytes + page - 1) / page * page;
   mapped_ = usable + page;
-  void* memory =
-      mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<std::byte*>(memory);
   mprotect(base_ + usable, page, PROT_NONE);
@@ -44,10 +43,7 @@ void GuardedBuffer::reserve(size_t bytes) {
 }
 
 GuardedBuffer::GuardedBuffer(GuardedBuffer&& other) noexcept
-    : base_(std::exchange(other.base_, nullptr)),
-      mapped_(other.mapped_),
-      data_(other.data_),
-      size_(other.size_) {}
+    : base_(std::exchange(other.base_, nullptr)), mapped_(other.mapped_), data_(other.data_), size_(other.size_) {}
 
 GuardedBuffer& GuardedBuffer::operator=(GuardedBuffer&& other) noexcept {
   std::swap(base_, other.base_);

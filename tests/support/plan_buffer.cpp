@@ -27,8 +27,7 @@ PlanBuffer::PlanBuffer(handle_t handle, size_t bytes, size_t alignment) : host_(
 void* PlanBuffer::give() {
   if (!device_) return host_.data();
   for (size_t i = 0; i < image_.size(); ++i) image_[i] = zone_byte(i);
-  std::copy(host_.bytes().begin(), host_.bytes().end(),
-            image_.begin() + static_cast<std::ptrdiff_t>(offset_));
+  std::copy(host_.bytes().begin(), host_.bytes().end(), image_.begin() + static_cast<std::ptrdiff_t>(offset_));
   device_->write(image_.data(), image_.size());
   return static_cast<std::byte*>(device_->data()) + offset_;
 }

@@ -28,7 +28,8 @@ std::vector<T> values_of(NpyArray const& array) {
 }
 
 template <class T>
-std::string npy_file(std::string const& name, std::string_view type, std::vector<int64_t> const& shape, std::vector<T> const& values) {
+std::string npy_file(std::string const& name, std::string_view type, std::vector<int64_t> const& shape,
+                     std::vector<T> const& values) {
   std::string const path = scratch(name);
   write_npy(path, type, shape, bytes_of(values));
   return path;
@@ -72,8 +73,9 @@ TEST(CliRun, ReadsInputsAndWritesOutputs) {
   std::vector<float> a(32), b(32);
   for (size_t i = 0; i < 32; ++i) a[i] = float(i % 5), b[i] = float(i % 3) - 1;
   std::string const out = scratch("y.npy");
-  ToolResult const r = run_tool({"run", dump("mm_val.json"), "--input", "0::A=" + npy_file("a.npy", "f4", {1, 4, 8}, a), "--input",
-                                 "0::B=" + npy_file("b.npy", "f4", {1, 8, 4}, b), "--output", "2::OUT_0=" + out});
+  ToolResult const r =
+      run_tool({"run", dump("mm_val.json"), "--input", "0::A=" + npy_file("a.npy", "f4", {1, 4, 8}, a), "--input",
+                "0::B=" + npy_file("b.npy", "f4", {1, 8, 4}, b), "--output", "2::OUT_0=" + out});
   ASSERT_EQ(r.exit_code, 0) << r.err;
   NpyArray const y = read_npy(out);
   EXPECT_EQ(y.type, "f4");
@@ -93,7 +95,8 @@ TEST(CliRun, FortranOrderAndStridesAreFollowed) {
   std::string file = read_text(npy_file<float>("c.npy", "f4", {2, 3}, {1, 4, 2, 5, 3, 6}));
   file.replace(file.find("False"), 5, "True ");
   std::string const out = scratch("neg.npy");
-  for (std::string const& input : {scratch_file("fortran.npy", file), npy_file<float>("plain.npy", "f4", {2, 3}, {1, 2, 3, 4, 5, 6})}) {
+  for (std::string const& input :
+       {scratch_file("fortran.npy", file), npy_file<float>("plain.npy", "f4", {2, 3}, {1, 2, 3, 4, 5, 6})}) {
     ToolResult const r = run_tool({"run", graph, "--input", "x=" + input, "--output", "y=" + out});
     ASSERT_EQ(r.exit_code, 0) << r.err;
     EXPECT_EQ(values_of<float>(read_npy(out)), (std::vector<float>{-1, -2, -3, -4, -5, -6})) << input;
@@ -105,8 +108,16 @@ TEST(CliRun, EveryTypeTravels) {
     char const *type, *npy;
     size_t bytes;
   };
-  for (Case c : {Case{"FLOAT", "f4", 4}, {"DOUBLE", "f8", 8}, {"HALF", "f2", 2}, {"BFLOAT16", "u2", 2}, {"FP8_E4M3", "u1", 1},
-                 {"FP8_E5M2", "u1", 1}, {"INT8", "i1", 1}, {"UINT8", "u1", 1}, {"INT32", "i4", 4}, {"INT64", "i8", 8},
+  for (Case c : {Case{"FLOAT", "f4", 4},
+                 {"DOUBLE", "f8", 8},
+                 {"HALF", "f2", 2},
+                 {"BFLOAT16", "u2", 2},
+                 {"FP8_E4M3", "u1", 1},
+                 {"FP8_E5M2", "u1", 1},
+                 {"INT8", "i1", 1},
+                 {"UINT8", "u1", 1},
+                 {"INT32", "i4", 4},
+                 {"INT64", "i8", 8},
                  {"BOOLEAN", "b1", 1}}) {
     std::string const graph = scratch_file("type.json", unary_graph(c.type)), out = scratch("type.npy");
     ToolResult r = run_tool({"run", graph, "--check", "--all-plans", "--repeat", "1", "--output", "y=" + out});
@@ -127,12 +138,14 @@ TEST(CliRun, InputFilesThatDoNotFitExitWithThree) {
     std::string file;
     char const* reason;
   };
-  for (Case const& c : {Case{npy_file<double>("f8.npy", "f8", {2, 3}, {1, 2, 3, 4, 5, 6}), "holds type 'f8', the tensor is FLOAT"},
-                        {npy_file<float>("shape.npy", "f4", {3, 2}, {1, 2, 3, 4, 5, 6}), "has shape [3, 2], the tensor has dims [2, 3]"},
-                        {npy_file<float>("rank.npy", "f4", {6}, {1, 2, 3, 4, 5, 6}), "has shape [6]"},
-                        {scratch_file("short.npy", read_text(good).substr(0, 140)), "bytes of data, its header says 24"},
-                        {scratch_file("text.npy", "hello"), "not a .npy file"},
-                        {scratch("missing.npy"), "cannot be opened"}}) {
+  for (Case const& c :
+       {Case{npy_file<double>("f8.npy", "f8", {2, 3}, {1, 2, 3, 4, 5, 6}), "holds type 'f8', the tensor is FLOAT"},
+        {npy_file<float>("shape.npy", "f4", {3, 2}, {1, 2, 3, 4, 5, 6}),
+         "has shape [3, 2], the tensor has dims [2, 3]"},
+        {npy_file<float>("rank.npy", "f4", {6}, {1, 2, 3, 4, 5, 6}), "has shape [6]"},
+        {scratch_file("short.npy", read_text(good).substr(0, 140)), "bytes of data, its header says 24"},
+        {scratch_file("text.npy", "hello"), "not a .npy file"},
+        {scratch("missing.npy"), "cannot be opened"}}) {
     ToolResult const r = run_tool({"run", graph, "--input", "x=" + c.file});
     EXPECT_EQ(r.exit_code, 3) << c.file;
     EXPECT_THAT(r.err, HasSubstr("input 'x'"));
@@ -153,7 +166,9 @@ TEST(CliRun, ASeedGivesTheSameData) {
 
 TEST(CliRun, LengthsAndEpsilonsMakeSense) {
   json graph = json::parse(read_text(dump("sdpa_val.json")));
-  for (json& t : graph["tensors"]) t["dim"] = t["dim"].empty() ? json::array() : json({2, 4, 16, 32}), t["stride"] = t["dim"].empty() ? json::array() : json({2048, 512, 32, 1});
+  for (json& t : graph["tensors"])
+    t["dim"] = t["dim"].empty() ? json::array() : json({2, 4, 16, 32}),
+    t["stride"] = t["dim"].empty() ? json::array() : json({2048, 512, 32, 1});
   json const lengths = {{"dim", {2, 1, 1, 1}}, {"stride", {1, 1, 1, 1}}, {"data_type", "INT32"}};
   graph["tensors"]["lq"] = graph["tensors"]["lk"] = lengths;
   graph["nodes"][0]["inputs"]["SEQ_LEN_Q"] = "lq";

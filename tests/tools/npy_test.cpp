@@ -32,7 +32,8 @@ std::string reason(std::string const& file) {
 
 TEST(Npy, ReadsHeadersOfEveryVersionAndOrder) {
   for (int major : {1, 2, 3}) {
-    NpyArray const a = parse_npy(file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }    \n", 24, major));
+    NpyArray const a =
+        parse_npy(file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }    \n", 24, major));
     EXPECT_EQ(a.type, "f4");
     EXPECT_EQ(a.shape, (std::vector<int64_t>{2, 3}));
     EXPECT_FALSE(a.fortran_order);
@@ -42,7 +43,8 @@ TEST(Npy, ReadsHeadersOfEveryVersionAndOrder) {
   EXPECT_TRUE(a.fortran_order);
   EXPECT_EQ(a.shape, std::vector<int64_t>{7});
   EXPECT_TRUE(parse_npy(file_of("{'descr': '<i8', 'fortran_order': False, 'shape': ()}", 8)).shape.empty());
-  EXPECT_TRUE(parse_npy(file_of("{'descr': '<i8', 'fortran_order': False, 'shape': (0, 9223372036854775807, 4)}", 0)).data.empty());
+  EXPECT_TRUE(parse_npy(file_of("{'descr': '<i8', 'fortran_order': False, 'shape': (0, 9223372036854775807, 4)}", 0))
+                  .data.empty());
 }
 
 TEST(Npy, SaysWhatIsWrong) {

@@ -79,7 +79,8 @@ void Bindings::poison_outputs() {
 }
 
 void Bindings::choose_outputs(Files const& outputs) {
-  for (auto const& [name, path] : outputs) output_files_.emplace_back(find(outputs_, name, "--output")->get_uid(), path);
+  for (auto const& [name, path] : outputs)
+    output_files_.emplace_back(find(outputs_, name, "--output")->get_uid(), path);
 }
 
 void Bindings::write_outputs() {

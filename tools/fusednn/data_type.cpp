@@ -6,10 +6,12 @@ using fusednn::DataType_t;
 
 std::string_view name_of(DataType_t type) {
 #define FUSEDNN_TYPE_NAME(name) \
-  case DataType_t::name: return #name;
+  case DataType_t::name:        \
+    return #name;
   switch (type) {
-    case DataType_t::NOT_SET: break;
-    FUSEDNN_DATA_TYPES(FUSEDNN_TYPE_NAME)
+    case DataType_t::NOT_SET:
+      break;
+      FUSEDNN_DATA_TYPES(FUSEDNN_TYPE_NAME)
   }
 #undef FUSEDNN_TYPE_NAME
   return "NOT_SET";

@@ -3,8 +3,8 @@
 
 #include <fusednn.h>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -38,7 +38,8 @@ int show_environment(bool json) {
     return list;
   };
   if (json) {
-    nlohmann::ordered_json out = {{"library", library}, {"headers", headers}, {"devices", {{"cpu", cpu}, {"cuda", cuda}}}};
+    nlohmann::ordered_json out = {
+        {"library", library}, {"headers", headers}, {"devices", {{"cpu", cpu}, {"cuda", cuda}}}};
     out["search"] = lines(search);
     out["variables"] = lines(variables);
     fmt::print("{}\n", out.dump(2));

@@ -29,15 +29,19 @@ class Failure : public std::runtime_error {
 inline ExitCode exit_code_of(fusednn::error_code_t code) {
   using fusednn::error_code_t;
   switch (code) {
-    case error_code_t::OK: return exit_ok;
+    case error_code_t::OK:
+      return exit_ok;
     case error_code_t::ATTRIBUTE_NOT_SET:
     case error_code_t::SHAPE_DEDUCTION_FAILED:
     case error_code_t::INVALID_TENSOR_NAME:
     case error_code_t::UNSUPPORTED_GRAPH_FORMAT:
-    case error_code_t::INVALID_VALUE: return exit_invalid;
+    case error_code_t::INVALID_VALUE:
+      return exit_invalid;
     case error_code_t::GRAPH_NOT_SUPPORTED:
-    case error_code_t::HANDLE_ERROR: return exit_unsupported;
-    default: return exit_runtime;
+    case error_code_t::HANDLE_ERROR:
+      return exit_unsupported;
+    default:
+      return exit_runtime;
   }
 }
 

@@ -14,7 +14,8 @@ fusednn::graph::Graph load_graph(std::string const& path) {
   if (!text) throw Failure(exit_invalid, fmt::format("{}: {}", path, reason));
   fusednn::graph::Graph graph;
   fusednn::error_t const outcome = graph.from_json_ext(*text);
-  if (outcome.is_bad()) throw Failure(exit_code_of(outcome.get_code()), fmt::format("{}:\n{}", path, outcome.get_message()));
+  if (outcome.is_bad())
+    throw Failure(exit_code_of(outcome.get_code()), fmt::format("{}:\n{}", path, outcome.get_message()));
   return graph;
 }
 

@@ -17,19 +17,20 @@ std::byte* allocate(size_t bytes, std::string const& what) {
   // Memory is granted before it exists: a size beyond the machine's would end the process when it is written.
   size_t const physical = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
   void* memory = bytes < physical ? std::aligned_alloc(alignment, bytes / alignment * alignment + alignment) : nullptr;
-  if (!memory) throw Failure(exit_runtime, fmt::format("{} needs {} bytes of memory, which are not there", what, bytes));
+  if (!memory)
+    throw Failure(exit_runtime, fmt::format("{} needs {} bytes of memory, which are not there", what, bytes));
   return static_cast<std::byte*>(memory);
 }
 
 HostTensor::HostTensor(fusednn::graph::Tensor_attributes const& tensor)
     : type_(find_type(tensor.get_data_type())), dims_(tensor.get_dim()), strides_(tensor.get_stride()) {
   if (!type_)
-    throw Failure(exit_unsupported,
-                  fmt::format("tensor '{}' has type {}, which this tool does not hold", tensor.get_name(),
-                              name_of(tensor.get_data_type())));
+    throw Failure(exit_unsupported, fmt::format("tensor '{}' has type {}, which this tool does not hold",
+                                                tensor.get_name(), name_of(tensor.get_data_type())));
   // A valid graph's spans fit 63 bits in bytes.
   size_t elements = 1;
-  for (size_t i = 0; i < dims_.size(); ++i) elements += static_cast<size_t>(std::max<int64_t>(dims_[i] - 1, 0) * strides_[i]);
+  for (size_t i = 0; i < dims_.size(); ++i)
+    elements += static_cast<size_t>(std::max<int64_t>(dims_[i] - 1, 0) * strides_[i]);
   bytes_ = elements * type_->bytes;
   memory_.reset(allocate(bytes_, fmt::format("tensor '{}'", tensor.get_name())));
   poison();
@@ -39,9 +40,11 @@ void HostTensor::poison() { std::fill_n(memory_.get(), bytes_, std::byte(0xff));
 
 void HostTensor::assign(NpyArray const& array) {
   if (std::find(type_->npy.begin(), type_->npy.end(), array.type) == type_->npy.end())
-    throw NpyError(fmt::format("holds type '{}', the tensor is {} ('{}')", array.type, name_of(type_->type), type_->npy[0]));
+    throw NpyError(
+        fmt::format("holds type '{}', the tensor is {} ('{}')", array.type, name_of(type_->type), type_->npy[0]));
   if (array.shape != dims_)
-    throw NpyError(fmt::format("has shape [{}], the tensor has dims [{}]", fmt::join(array.shape, ", "), fmt::join(dims_, ", ")));
+    throw NpyError(
+        fmt::format("has shape [{}], the tensor has dims [{}]", fmt::join(array.shape, ", "), fmt::join(dims_, ", ")));
   std::vector<int64_t> source(dims_.size());
   int64_t step = static_cast<int64_t>(type_->bytes);
   for (size_t i = 0; i < dims_.size(); ++i) {

@@ -3,9 +3,9 @@
 
 #include <fusednn/version.h>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 
@@ -16,7 +16,8 @@ std::string unknown_subcommand(CLI::App& app, int argc, char** argv) {
   std::string const name = argc > 1 ? argv[1] : "";
   if (name.empty() || name[0] == '-') return {};
   std::vector<std::string> known;
-  for (CLI::App const* command : app.get_subcommands([](CLI::App*) { return true; })) known.push_back(command->get_name());
+  for (CLI::App const* command : app.get_subcommands([](CLI::App*) { return true; }))
+    known.push_back(command->get_name());
   if (std::find(known.begin(), known.end(), name) != known.end()) return {};
   return fmt::format("no subcommand '{}'; there are {}", name, fmt::join(known, ", "));
 }
@@ -26,9 +27,11 @@ std::string unknown_subcommand(CLI::App& app, int argc, char** argv) {
 int main(int argc, char** argv) {
   CLI::App app("Runs, explains and shows fuseDNN graphs.", "fusednn");
   app.require_subcommand(1);
-  app.set_version_flag("--version", "fusednn " + tool::version_text(fusednn::version()), "Prints the library's version");
-  app.footer("Exit codes: 0 done, 1 a check failed, 2 wrong usage, 3 invalid input or graph, 4 not supported,\n"
-             "5 failed at run time.");
+  app.set_version_flag("--version", "fusednn " + tool::version_text(fusednn::version()),
+                       "Prints the library's version");
+  app.footer(
+      "Exit codes: 0 done, 1 a check failed, 2 wrong usage, 3 invalid input or graph, 4 not supported,\n"
+      "5 failed at run time.");
   tool::Action action;
   tool::add_run(app, action);
   tool::add_explain(app, action);

@@ -9,9 +9,7 @@
 
 namespace tool {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 Progress::Progress(size_t total) : total_(std::max<size_t>(total, 1)), start_(now()), shown_(isatty(STDERR_FILENO)) {}
 
@@ -24,7 +22,8 @@ void Progress::step(std::string const& what) {
   if (!shown_ || now() - start_ < patience) return;
   wipe();
   size_t const full = done_ * cells / total_;
-  std::string const line = fmt::format("[{:#<{}}{:.<{}}] {}/{} {:.40}", "", full, "", cells - full, done_, total_, what);
+  std::string const line =
+      fmt::format("[{:#<{}}{:.<{}}] {}/{} {:.40}", "", full, "", cells - full, done_, total_, what);
   width_ = line.size();
   fmt::print(stderr, "{}", line);
   std::fflush(stderr);

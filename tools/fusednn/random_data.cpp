@@ -18,14 +18,15 @@ struct PortRole {
   std::string_view counted = {};
 };
 constexpr PortRole port_roles[] = {
-    {"EPSILON", Role::Kind::tiny},         {"INV_VARIANCE", Role::Kind::positive},
-    {"SCALE", Role::Kind::positive},       {"Attn_scale", Role::Kind::positive},
+    {"EPSILON", Role::Kind::tiny},           {"INV_VARIANCE", Role::Kind::positive},
+    {"SCALE", Role::Kind::positive},         {"Attn_scale", Role::Kind::positive},
     {"SEQ_LEN_Q", Role::Kind::lengths, "Q"}, {"SEQ_LEN_KV", Role::Kind::lengths, "K"},
 };
 
 json const* tensor_at(json const& graph, json const& reference) {
   json const& tensors = graph.at("tensors");
-  auto const at = tensors.find(reference.is_number() ? std::to_string(reference.get<int64_t>()) : reference.get<std::string>());
+  auto const at =
+      tensors.find(reference.is_number() ? std::to_string(reference.get<int64_t>()) : reference.get<std::string>());
   return at == tensors.end() ? nullptr : &*at;
 }
 
@@ -50,11 +51,15 @@ int64_t random_integer(TypeRow const& type, Role role, int64_t index, std::mt199
   constexpr int64_t largest = 8;  // small enough for sums of products to stay in range
   auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
   switch (role.kind) {
-    case Role::Kind::lengths: return index == 0 ? role.limit : below(role.limit + 1);
-    case Role::Kind::offsets: return index * role.limit;
+    case Role::Kind::lengths:
+      return index == 0 ? role.limit : below(role.limit + 1);
+    case Role::Kind::offsets:
+      return index * role.limit;
     case Role::Kind::positive:
-    case Role::Kind::tiny: return 1 + below(largest);
-    case Role::Kind::any: break;
+    case Role::Kind::tiny:
+      return 1 + below(largest);
+    case Role::Kind::any:
+      break;
   }
   if (type.type == fusednn::DataType_t::BOOLEAN) return below(2);
   return type.is_signed ? below(2 * largest + 1) - largest : below(largest + 1);

@@ -5,8 +5,8 @@
 #include "progress.h"
 #include "run_report.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -31,7 +31,9 @@ constexpr double default_seconds = 1;
 class Runner {
  public:
   Runner(Options const& options, fusednn::graph::Graph& graph, fusednn::handle_t handle)
-      : options_(options), graph_(graph), handle_(handle),
+      : options_(options),
+        graph_(graph),
+        handle_(handle),
         bindings_(graph, parse_files(options.inputs, "--input"), options.seed) {
     bindings_.choose_outputs(parse_files(options.outputs, "--output"));
   }
@@ -109,7 +111,8 @@ int run(Options const& options) {
                     options.all_plans ? BuildPlanPolicy_t::ALL : BuildPlanPolicy_t::HEURISTICS_CHOICE));
   std::vector<PlanOutcome> const outcomes = Runner(options, graph, handle).run();
   print_outcomes(outcomes, options.device, options.json);
-  bool const failed = std::any_of(outcomes.begin(), outcomes.end(), [](auto const& o) { return o.check && !o.check->matches; });
+  bool const failed =
+      std::any_of(outcomes.begin(), outcomes.end(), [](auto const& o) { return o.check && !o.check->matches; });
   return failed ? exit_check_failed : exit_ok;
 }
 
@@ -129,18 +132,25 @@ CLI::Validator whole_number(int64_t least) {
 
 void add_run(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("run", "Builds a graph's plans and runs them: kernels, time, and error on demand");
+  CLI::App* command =
+      app.add_subcommand("run", "Builds a graph's plans and runs them: kernels, time, and error on demand");
   command->add_option("graph", options->graph, "Graph as JSON text; - for standard input")->required();
-  command->add_option("--input", options->inputs, "name=file.npy: data of an input, by name or uid; random where none is given")
+  command
+      ->add_option("--input", options->inputs,
+                   "name=file.npy: data of an input, by name or uid; random where none is given")
       ->allow_extra_args(false);
   command->add_option("--output", options->outputs, "name=file.npy: where an output of the first plan is written")
       ->allow_extra_args(false);
-  command->add_option("--device", options->device, "Device")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+  command->add_option("--device", options->device, "Device")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
   command->add_flag("--all-plans", options->all_plans, "Every plan, not the first alone");
-  command->add_flag("--check", options->check, "Compares each element with the reference. An error of 100% of its bound is as far off as\n"
+  command->add_flag("--check", options->check,
+                    "Compares each element with the reference. An error of 100% of its bound is as far off as\n"
                     "a right result may be; rounding to the output's type alone can take all of it");
   command->add_option("--seed", options->seed, "Of the random inputs")->check(whole_number(0))->capture_default_str();
-  command->add_option("--repeat", options->repeat, "Timed runs per plan; ten, or what fits into a second, where not given")
+  command
+      ->add_option("--repeat", options->repeat, "Timed runs per plan; ten, or what fits into a second, where not given")
       ->check(whole_number(1));
   command->add_flag("--json", options->json, "For machines");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

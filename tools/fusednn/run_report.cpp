@@ -14,11 +14,13 @@ namespace {
 using nlohmann::ordered_json;
 
 std::string_view name_of(fusednn::KnobType_t type) {
-#define FUSEDNN_KNOB_NAME(name) \
-  case fusednn::KnobType_t::name: return #name;
+#define FUSEDNN_KNOB_NAME(name)   \
+  case fusednn::KnobType_t::name: \
+    return #name;
   switch (type) {
-    case fusednn::KnobType_t::NOT_SET: break;
-    FUSEDNN_KNOB_TYPES(FUSEDNN_KNOB_NAME)
+    case fusednn::KnobType_t::NOT_SET:
+      break;
+      FUSEDNN_KNOB_TYPES(FUSEDNN_KNOB_NAME)
   }
 #undef FUSEDNN_KNOB_NAME
   return "NOT_SET";

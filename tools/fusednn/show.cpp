@@ -2,8 +2,8 @@
 #include "failure.h"
 #include "graph_file.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -35,8 +35,10 @@ std::string tensor_text(json const& t) {
                                  dims_text(t.at("stride")));
   if (t.at("uid_assigned")) text += fmt::format("  uid {}", t.at("uid").get<int64_t>());
   if (t.at("is_virtual")) text += "  virtual";
-  if (!t.at("pass_by_value").is_null()) text += "  value " + t.at("pass_by_value").at("value").dump();
-  else if (t.at("is_pass_by_value")) text += "  by value";
+  if (!t.at("pass_by_value").is_null())
+    text += "  value " + t.at("pass_by_value").at("value").dump();
+  else if (t.at("is_pass_by_value"))
+    text += "  by value";
   return text;
 }
 
@@ -45,14 +47,16 @@ std::string ports_text(json const& graph, json const& ports) {
   for (auto const& [port, reference] : ports.items()) {
     if (reference.is_null()) continue;
     std::string const key = reference.is_number() ? reference.dump() : reference.get<std::string>();
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", port, graph.at("tensors").at(key).at("name").get<std::string>());
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", port,
+                        graph.at("tensors").at(key).at("name").get<std::string>());
   }
   return text;
 }
 
 void print_table(json const& graph) {
   fmt::print("graph '{}'\n\ntensors\n", graph.at("context").at("name").get<std::string>());
-  for (json const& t : graph.at("tensors")) fmt::print("  {:<20} {}\n", t.at("name").get<std::string>(), tensor_text(t));
+  for (json const& t : graph.at("tensors"))
+    fmt::print("  {:<20} {}\n", t.at("name").get<std::string>(), tensor_text(t));
   fmt::print("\noperations\n");
   for (json const& n : graph.at("nodes")) {
     fmt::print("  {:<20} {} ({}) -> {}\n", n.at("name").get<std::string>(), n.at("tag").get<std::string>(),
@@ -87,10 +91,14 @@ int show(Options const& options) {
     check(outcome);
     return print_masks(graph, options);
   }
-  if (options.json) fmt::print("{}", graph.to_json_ext());
-  else if (options.dot) fmt::print("{}", graph.to_dot_ext());
-  else print_table(description_of(graph));
-  if (outcome.is_bad()) fmt::print(stderr, "fusednn: shown as declared, since it is not valid:\n{}\n", outcome.get_message());
+  if (options.json)
+    fmt::print("{}", graph.to_json_ext());
+  else if (options.dot)
+    fmt::print("{}", graph.to_dot_ext());
+  else
+    print_table(description_of(graph));
+  if (outcome.is_bad())
+    fmt::print(stderr, "fusednn: shown as declared, since it is not valid:\n{}\n", outcome.get_message());
   return exit_code_of(outcome.get_code());
 }
 
@@ -102,7 +110,8 @@ void add_show(CLI::App& app, Action& action) {
   command->add_option("graph", options->graph, "Graph as JSON text; - for standard input")->required();
   CLI::Option* json = command->add_flag("--json", options->json, "As graph text");
   CLI::Option* dot = command->add_flag("--dot", options->dot, "As a Graphviz document");
-  CLI::Option* mask = command->add_flag("--mask", options->mask, "The mask of each attention node, '1' visible, '.' masked");
+  CLI::Option* mask =
+      command->add_flag("--mask", options->mask, "The mask of each attention node, '1' visible, '.' masked");
   json->excludes(dot)->excludes(mask);
   dot->excludes(mask);
   command->add_option("--seq-len-q", options->seq_len_q, "Live queries, for --mask with a padding mask")->needs(mask);

@@ -78,8 +78,8 @@ FUSEDNN_DEVICE void attention_tile(Head<Q, K, V, Bias, Index, Lane> const& head,
   i64 const last = min(static_cast<i64>(i0) + kQueryTile, mask.length_q) - 1;
   Index const end_all = last >= static_cast<i64>(i0) ? static_cast<Index>(mask.end_key(last)) : Index(0);
   Index const first_all =
-      static_cast<Index>(loop::limited(static_cast<i64>(i0) + mask.offset - mask.left + 1, 0, mask.length_kv)) / kKeyTile *
-      kKeyTile;
+      static_cast<Index>(loop::limited(static_cast<i64>(i0) + mask.offset - mask.left + 1, 0, mask.length_kv)) /
+      kKeyTile * kKeyTile;
   for (Index j0 = first_all; j0 < end_all; j0 += kKeyTile) {
     Lane score[kRowsEach] = {};
     for (Index d0 = 0; d0 < head.depth; d0 += kDepthTile) {
@@ -87,8 +87,10 @@ FUSEDNN_DEVICE void attention_tile(Head<Q, K, V, Bias, Index, Lane> const& head,
       for (int e = threadIdx.x; e < kQueryTile * kDepthTile; e += kThreads) {
         int const row = e / kDepthTile, depth = e % kDepthTile;
         bool const inside = d0 + depth < head.depth;
-        q_tile[row][depth] = inside && i0 + row < head.queries ? head.q.template load<Lane>(i0 + row, d0 + depth) : Lane(0);
-        k_tile[row][depth] = inside && j0 + row < head.keys ? head.k.template load<Lane>(j0 + row, d0 + depth) : Lane(0);
+        q_tile[row][depth] =
+            inside && i0 + row < head.queries ? head.q.template load<Lane>(i0 + row, d0 + depth) : Lane(0);
+        k_tile[row][depth] =
+            inside && j0 + row < head.keys ? head.k.template load<Lane>(j0 + row, d0 + depth) : Lane(0);
       }
       __syncthreads();
 #pragma unroll 8
@@ -120,7 +122,8 @@ FUSEDNN_DEVICE void attention_tile(Head<Q, K, V, Bias, Index, Lane> const& head,
       spoilt[r] = spoilt[r] || bad;
       if (!visible || bad) s = lowest;
       Lane const before = maximum[r];
-      Lane const now = loop::FoldMax::join(before, loop::join_threads<loop::FoldMax, 32>(s, static_cast<double*>(nullptr)));
+      Lane const now =
+          loop::FoldMax::join(before, loop::join_threads<loop::FoldMax, 32>(s, static_cast<double*>(nullptr)));
       Lane const w = s == lowest ? Lane(0) : math::exp(s - now);
       Lane const faded = before == now ? Lane(1) : math::exp(before - now);
       maximum[r] = now;

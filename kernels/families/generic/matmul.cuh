@@ -37,8 +37,8 @@ FUSEDNN_DEVICE void fill_tile(Lane (&to)[kMatmulDepth][kMatmulTile + 1], Load lo
 /// One tile of C, from row `m0` and column `n0` on: `store(m, n, sum)` for each of its elements. All threads of the
 /// block take part.
 template <class Lane, bool kAAlongDepth, bool kBAlongDepth, class A, class B, class Index, class Store>
-FUSEDNN_DEVICE void matmul_tile(Matrix<A, Index> const& a, Matrix<B, Index> const& b, Index m, Index n, Index k, Index m0,
-                                Index n0, Store store) {
+FUSEDNN_DEVICE void matmul_tile(Matrix<A, Index> const& a, Matrix<B, Index> const& b, Index m, Index n, Index k,
+                                Index m0, Index n0, Store store) {
   __shared__ Lane a_tile[kMatmulDepth][kMatmulTile + 1];
   __shared__ Lane b_tile[kMatmulDepth][kMatmulTile + 1];
   constexpr int kSide = 16;  // threads along each side of the tile

@@ -141,8 +141,7 @@ struct SmallFloat {
   template <class Lane>
   FUSEDNN_DEVICE static Raw store(Lane x) {
     float const f = narrowed(x);
-    return static_cast<u8>(small_float_bits<kExponent, kFraction, kInfinity>(f) |
-                           (__float_as_uint(f) >> 24 & 0x80u));
+    return static_cast<u8>(small_float_bits<kExponent, kFraction, kInfinity>(f) | (__float_as_uint(f) >> 24 & 0x80u));
   }
 };
 using E4m3 = SmallFloat<4, 3, false>;

@@ -17,7 +17,8 @@ void* at(void* const* operands, AttentionKernel::Binding b, Storage type) {
 
 AttentionKernel::AttentionKernel(AttentionProblem const& problem, Bindings const& bindings, int threads)
     : problem_(problem), bindings_(bindings) {
-  double const rows = static_cast<double>(problem.b) * static_cast<double>(problem.hq) * static_cast<double>(problem.sq);
+  double const rows =
+      static_cast<double>(problem.b) * static_cast<double>(problem.hq) * static_cast<double>(problem.sq);
   double const work = rows * static_cast<double>(problem.skv) * static_cast<double>(problem.dqk + problem.dv);
   workers_ = static_cast<int>(std::clamp(work / kWorthAThread, 1.0, static_cast<double>(threads)));
 }

@@ -1,8 +1,8 @@
+#include "base/numeric.h"
+#include "engine/step_operands.h"
 #include "engines/cpu/attention_kernel.h"
 #include "engines/cpu/engines.h"
 #include "engines/cpu/loop_kernel.h"
-#include "base/numeric.h"
-#include "engine/step_operands.h"
 #include "ir/layout.h"
 #include "passes/loop_program.h"
 #include "passes/moves.h"
@@ -21,8 +21,8 @@ using ir::TensorId;
 using passes::is_loop;
 using passes::is_norm;
 
-constexpr int64_t kWidestRow = int64_t(1) << 17;        // elements of a matmul's row that an epilogue may need whole
-constexpr int64_t kLargestPartial = int64_t(1) << 20;   // elements of a result that each slice gathers for itself
+constexpr int64_t kWidestRow = int64_t(1) << 17;       // elements of a matmul's row that an epilogue may need whole
+constexpr int64_t kLargestPartial = int64_t(1) << 20;  // elements of a result that each slice gathers for itself
 
 /// The node that a region's loops start from: its matmul, where it has one.
 int anchor_of(ir::OpGraph const& graph, std::span<int const> nodes) {
@@ -68,16 +68,20 @@ bool fits(ir::OpGraph const& graph, std::span<int const> nodes) {
 class Preparation {
  public:
   Preparation(ir::OpGraph const& graph, target::Target const& target)
-      : graph_(graph), threads_(target.threads), partition_(passes::partition(graph, fits, engine::workspace_alignment)) {
+      : graph_(graph),
+        threads_(target.threads),
+        partition_(passes::partition(graph, fits, engine::workspace_alignment)) {
     packed_ = engine::workspace_aligned(partition_.workspace_bytes);
     scratch_ = packed_;
     for (passes::Region const& region : partition_.regions) {
       ir::Node const& node = graph_.nodes()[static_cast<size_t>(region.nodes.front())];
       int64_t between = 0;
-      if (passes::is_view(node)) between = engine::workspace_aligned(passes::bytes_between(passes::moves_of(graph_, partition_, region)));
+      if (passes::is_view(node))
+        between = engine::workspace_aligned(passes::bytes_between(passes::moves_of(graph_, partition_, region)));
       if (node.op == OpKind::sdpa)
         for (TensorId t : node.outputs)
-          if (t != ir::no_tensor && !written_by_attention(node, t)) between += engine::workspace_aligned(8 * *ir::volume(graph_.tensor(t).dims));
+          if (t != ir::no_tensor && !written_by_attention(node, t))
+            between += engine::workspace_aligned(8 * *ir::volume(graph_.tensor(t).dims));
       scratch_ = std::max(scratch_, packed_ + between);
     }
     prepared_.workspace_bytes = scratch_;
@@ -87,10 +91,14 @@ class Preparation {
     for (passes::Region const& region : partition_.regions) {
       if (region.outputs.empty()) continue;  // nobody reads its results
       ir::Node const& first = graph_.nodes()[static_cast<size_t>(region.nodes.front())];
-      if (passes::is_copy(first)) add_moves(region);
-      else if (first.op == OpKind::sdpa) add_attention(first);
-      else if (int const anchor = anchor_of(graph_, region.nodes); anchor >= 0) add_matmul(region, anchor);
-      else add_loops(passes::loop_program(graph_, partition_, region, -1));
+      if (passes::is_copy(first))
+        add_moves(region);
+      else if (first.op == OpKind::sdpa)
+        add_attention(first);
+      else if (int const anchor = anchor_of(graph_, region.nodes); anchor >= 0)
+        add_matmul(region, anchor);
+      else
+        add_loops(passes::loop_program(graph_, partition_, region, -1));
     }
     return std::move(prepared_);
   }
@@ -252,7 +260,9 @@ class Preparation {
     }
   }
 
-  bool placed(TensorId t) const { return partition_.places[static_cast<size_t>(t)].kind != passes::Place::Kind::nowhere; }
+  bool placed(TensorId t) const {
+    return partition_.places[static_cast<size_t>(t)].kind != passes::Place::Kind::nowhere;
+  }
 
   /// Results of other types than the kernel writes, and an O that nobody reads, pass through memory of their own.
   bool written_by_attention(ir::Node const& node, TensorId t) const {
@@ -282,7 +292,8 @@ class Preparation {
     passes::StridedView view;
   };
 
-  void copy(ir::Node const& node, ir::Dims const& dims, Elements const& from, Elements const& to, StepOperands operands) {
+  void copy(ir::Node const& node, ir::Dims const& dims, Elements const& from, Elements const& to,
+            StepOperands operands) {
     if (from.type != to.type) return convert(node, dims, from, to, std::move(operands));
     std::vector<LoopAxis> axes;
     for (size_t i = 0; i < dims.size(); ++i) axes.push_back({dims[i], 0, {from.view.strides[i], to.view.strides[i]}});
@@ -336,7 +347,8 @@ class FusedEngine : public engine::Engine {
         s.refusals.push_back(base::make_error(base::Rule::engine_ragged, {{}, t.name}, "has ragged offsets"));
     for (ir::Node const& n : graph.nodes()) {
       bool const known = n.op == OpKind::matmul || n.op == OpKind::sdpa || is_loop(n) || passes::is_copy(n);
-      if (!known) s.refusals.push_back(base::make_error(base::Rule::engine_operation, {n.name, {}}, "is of another kind"));
+      if (!known)
+        s.refusals.push_back(base::make_error(base::Rule::engine_operation, {n.name, {}}, "is of another kind"));
     }
     if (s.refusals.empty()) s.configs.push_back({});
     return s;
@@ -348,7 +360,8 @@ class FusedEngine : public engine::Engine {
     return notes;
   }
 
-  double estimate_seconds(ir::OpGraph const& graph, target::Target const& target, engine::Config const&) const override {
+  double estimate_seconds(ir::OpGraph const& graph, target::Target const& target,
+                          engine::Config const&) const override {
     double nanoseconds = 1000;
     for (ir::Node const& n : graph.nodes()) {
       double const out = static_cast<double>(ir::volume(graph.tensor(n.outputs[0]).dims).value_or(0));

@@ -26,7 +26,6 @@ int64_t even_part(int64_t total, int64_t most, int64_t unit) {
   return std::max(round_up(ceil_div(total, parts), unit), unit);
 }
 
-
 }  // namespace
 
 struct Gemm::Team {
@@ -40,9 +39,7 @@ struct Gemm::Team {
 };
 
 Gemm::Gemm(GemmProblem problem, KernelTable const& kernels, int threads)
-    : problem_(std::move(problem)),
-      kernels_(kernels),
-      gemm_(*kernels.gemm[static_cast<int>(problem_.compute)]) {
+    : problem_(std::move(problem)), kernels_(kernels), gemm_(*kernels.gemm[static_cast<int>(problem_.compute)]) {
   for (GemmBatchAxis const& axis : problem_.batch) {
     batches_ *= axis.size;
     one_b_ = one_b_ && (axis.b_stride == 0 || axis.size == 1);
@@ -66,10 +63,9 @@ Gemm::Gemm(GemmProblem problem, KernelTable const& kernels, int threads)
 void Gemm::plan_shared(int threads) {
   int64_t const tile_rows = gemm_.rows, tile_columns = gemm_.columns, lane = gemm_.lane_bytes;
   int64_t const per_column = std::max<int64_t>(problem_.k, 1) * lane;
-  column_block_ =
-      problem_.whole_rows || schedule_ == Schedule::OWN_B
-          ? round_up(std::max<int64_t>(problem_.n, 1), tile_columns)
-          : even_part(problem_.n, std::max(kPackedBytes / per_column, 4 * tile_columns), tile_columns);
+  column_block_ = problem_.whole_rows || schedule_ == Schedule::OWN_B
+                      ? round_up(std::max<int64_t>(problem_.n, 1), tile_columns)
+                      : even_part(problem_.n, std::max(kPackedBytes / per_column, 4 * tile_columns), tile_columns);
   panel_columns_ = column_block_;
   int64_t most_rows = std::max(kPanelBytes / (panel_columns_ * lane) / tile_rows * tile_rows, tile_rows);
   panel_rows_ = even_part(problem_.m, most_rows, tile_rows);
@@ -80,9 +76,7 @@ void Gemm::plan_shared(int threads) {
   }
   // Enough panels that the last ones to finish leave little idle: first fewer rows, then fewer columns.
   int64_t const together = one_b_ ? batches_ : 1;
-  auto panels = [&] {
-    return together * ceil_div(problem_.m, panel_rows_) * ceil_div(column_block_, panel_columns_);
-  };
+  auto panels = [&] { return together * ceil_div(problem_.m, panel_rows_) * ceil_div(column_block_, panel_columns_); };
   while (threads > 1 && panels() < 4 * threads && panel_rows_ > 4 * tile_rows)
     panel_rows_ = round_up(panel_rows_ / 2, tile_rows);
   while (threads > 1 && panels() < 2 * threads && !problem_.whole_rows && panel_columns_ > 4 * tile_columns)
@@ -98,8 +92,7 @@ void Gemm::plan_few_rows(int threads) {
                             even_part(problem_.n, ceil_div(problem_.n, 4 * threads), tile_columns));
   panel_columns_ = std::min<int64_t>(panel_columns_, 16 * tile_columns);
   column_block_ = panel_columns_;
-  workers_ = static_cast<int>(
-      std::min<int64_t>(threads, ceil_div(std::max<int64_t>(problem_.n, 1), panel_columns_)));
+  workers_ = static_cast<int>(std::min<int64_t>(threads, ceil_div(std::max<int64_t>(problem_.n, 1), panel_columns_)));
 }
 
 void Gemm::lay_out() {
@@ -142,8 +135,7 @@ void Gemm::pack(char* dst, int width, int64_t count, int64_t depth, char const* 
     for (int64_t k = 0; k < depth; ++k) {
       load(dst + k * width * lane, src + k * depth_stride * bytes, stride, count);
       if (count < width)
-        kernels_.splat[static_cast<int>(problem_.compute)](dst + (k * width + count) * lane, zeros,
-                                                           width - count);
+        kernels_.splat[static_cast<int>(problem_.compute)](dst + (k * width + count) * lane, zeros, width - count);
     }
   } else if (is_lane) {
     gemm_.interleave(dst, width, src, stride, static_cast<int>(count), depth);
@@ -176,14 +168,14 @@ void Gemm::multiply(char const* a, char const* b_packed, int64_t rows, int64_t c
     int64_t const depth = std::min(depth_block_, k_all - k);
     for (int64_t i = 0; i < rows; i += gemm_.rows) {
       char const* const src = a + (i * problem_.a.row_stride + k * problem_.a.column_stride) * a_bytes;
-      pack(a_packed + i * depth * lane, gemm_.rows, std::min<int64_t>(gemm_.rows, rows - i), depth, src,
-           problem_.a, true, scratch);
+      pack(a_packed + i * depth * lane, gemm_.rows, std::min<int64_t>(gemm_.rows, rows - i), depth, src, problem_.a,
+           true, scratch);
     }
     for (int64_t j = 0; j < columns; j += gemm_.columns) {
       char const* const b = b_packed + (j * k_all + k * gemm_.columns) * lane;
       for (int64_t i = 0; i < rows; i += gemm_.rows) {
-        gemm_.tile(static_cast<int>(std::min<int64_t>(gemm_.rows, rows - i)), depth,
-                   a_packed + i * depth * lane, b, gemm_.columns, c + (i * ld + j) * lane, ld, k > 0);
+        gemm_.tile(static_cast<int>(std::min<int64_t>(gemm_.rows, rows - i)), depth, a_packed + i * depth * lane, b,
+                   gemm_.columns, c + (i * ld + j) * lane, ld, k > 0);
       }
     }
   }
@@ -231,8 +223,7 @@ void Gemm::run_shared(Team& team, int worker) const {
         int64_t const columns = std::min(panel_columns_, block_columns - column);
         GemmPanel const panel{batch, row, rows, block + column, columns, c, panel_columns_, slice};
         multiply(team.a + (a_offset + row * problem_.a.row_stride) * bytes_of(problem_.a.storage),
-                 packed + column * problem_.k * lane, panel.rows, panel.columns, c, panel.ld, a_packed,
-                 scratch);
+                 packed + column * problem_.k * lane, panel.rows, panel.columns, c, panel.ld, a_packed, scratch);
         team.epilogue(team.context, worker, panel);
       });
       team.barrier.wait();
@@ -258,8 +249,8 @@ void Gemm::run_own_b(Team& team, int worker) const {
     for (int64_t row = 0; row < problem_.m; row += panel_rows_) {
       int64_t const rows = std::min(panel_rows_, problem_.m - row);
       GemmPanel const panel{batch, row, rows, 0, problem_.n, c, panel_columns_, slice};
-      multiply(team.a + (a_offset + row * problem_.a.row_stride) * bytes_of(problem_.a.storage), packed,
-               panel.rows, panel.columns, c, panel.ld, a_packed, scratch);
+      multiply(team.a + (a_offset + row * problem_.a.row_stride) * bytes_of(problem_.a.storage), packed, panel.rows,
+               panel.columns, c, panel.ld, a_packed, scratch);
       team.epilogue(team.context, worker, panel);
     }
   });
@@ -279,8 +270,7 @@ void Gemm::run_few_rows(Team& team, int worker) const {
   auto const load = kernels_.load[static_cast<int>(problem_.a.storage)][static_cast<int>(problem_.compute)];
   if (by_dots) {
     for (int64_t i = 0; i < m; ++i)
-      load(a_packed + i * k * lane, team.a + i * problem_.a.row_stride * a_bytes, problem_.a.column_stride,
-           k);
+      load(a_packed + i * k * lane, team.a + i * problem_.a.row_stride * a_bytes, problem_.a.column_stride, k);
   } else {
     pack(a_packed, gemm_.rows, m, k, team.a, problem_.a, true, scratch);
   }
@@ -304,8 +294,8 @@ void Gemm::run_few_rows(Team& team, int worker) const {
       }
       // In the same blocks as the other schedules, so that a row's bits are the same.
       for (int64_t d = 0; d < std::max<int64_t>(k, 1); d += depth_block_) {
-        gemm_.tile(static_cast<int>(m), std::min(depth_block_, k - d), a_packed + d * gemm_.rows * lane, b + d * ldb * lane,
-                   ldb, c + j * lane, ld, d > 0);
+        gemm_.tile(static_cast<int>(m), std::min(depth_block_, k - d), a_packed + d * gemm_.rows * lane,
+                   b + d * ldb * lane, ldb, c + j * lane, ld, d > 0);
       }
     }
     if (!problem_.whole_rows) team.epilogue(team.context, worker, {0, 0, m, column, columns, c, ld, slice});
@@ -317,8 +307,8 @@ void Gemm::run_few_rows(Team& team, int worker) const {
 
 std::string Gemm::describe() const {
   constexpr char const* names[] = {"shared B", "B per batch", "few rows"};
-  return fmt::format("{}x{}x{} x {} batches, {}, panels of {}x{}, {} workers", problem_.m, problem_.n, problem_.k, batches_,
-                     names[static_cast<int>(schedule_)], panel_rows_, panel_columns_, workers_);
+  return fmt::format("{}x{}x{} x {} batches, {}, panels of {}x{}, {} workers", problem_.m, problem_.n, problem_.k,
+                     batches_, names[static_cast<int>(schedule_)], panel_rows_, panel_columns_, workers_);
 }
 
 void Gemm::run(void const* a, void const* b, void* workspace, Epilogue epilogue, void* context) const {

@@ -84,11 +84,11 @@ class Gemm {
   // Offsets of A and B for a batch, in elements.
   void offsets(int64_t batch, int64_t& a, int64_t& b) const;
   // dst[k * width + i] = src[i * stride + k * depth_stride] for i < count, 0 up to width.
-  void pack(char* dst, int width, int64_t count, int64_t depth, char const* src, GemmMatrix const& matrix,
-            bool rows, char* scratch) const;
+  void pack(char* dst, int width, int64_t count, int64_t depth, char const* src, GemmMatrix const& matrix, bool rows,
+            char* scratch) const;
   void pack_b(char* dst, char const* b, int64_t column, int64_t columns, char* scratch) const;
-  void multiply(char const* a, char const* b_packed, int64_t rows, int64_t columns, char* c, int64_t ld,
-                char* a_packed, char* scratch) const;
+  void multiply(char const* a, char const* b_packed, int64_t rows, int64_t columns, char* c, int64_t ld, char* a_packed,
+                char* scratch) const;
 
   GemmProblem problem_;
   KernelTable const& kernels_;

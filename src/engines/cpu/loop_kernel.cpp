@@ -12,7 +12,7 @@ namespace fusednn::engines::cpu {
 
 namespace {
 
-constexpr double kWorthAThread = 20000;  // nanoseconds of work, against 1 us for a parallel region
+constexpr double kWorthAThread = 20000;               // nanoseconds of work, against 1 us for a parallel region
 constexpr int64_t kStackScratch = int64_t(32) << 10;  // bytes per thread; small plans then need no workspace
 constexpr int64_t kLine = 64;
 
@@ -24,7 +24,8 @@ int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit;
 
 }  // namespace
 
-LoopKernel::LoopKernel(TileProgram program, int threads, int scratch) : program_(std::move(program)), scratch_(scratch) {
+LoopKernel::LoopKernel(TileProgram program, int threads, int scratch)
+    : program_(std::move(program)), scratch_(scratch) {
   int64_t const groups = group_count(program_, whole_box(program_));
   double const worth = std::min(program_.nanoseconds / kWorthAThread, double(threads));
   workers_ = static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(groups, int64_t(worth)), 1, threads));

@@ -60,7 +60,8 @@ class ReferenceEngine : public engine::Engine {
                                          engine::Config const&) const override {
     std::vector<ir::TensorId> ids = graph->inputs();
     ids.insert(ids.end(), graph->outputs().begin(), graph->outputs().end());
-    engine::Step step{fmt::format("reference of {} operations", graph->nodes().size()), {},
+    engine::Step step{fmt::format("reference of {} operations", graph->nodes().size()),
+                      {},
                       std::make_shared<ReferenceKernel>(graph, ids)};
     for (ir::TensorId id : ids) step.operands.push_back(engine::Operand::tensor(id));
     engine::Prepared prepared;

@@ -44,7 +44,7 @@ int64_t RegisterAllocator::assign(TileProgram& program) const {
     if (lives[r].first >= 0) order.push_back(r);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return lives[a].first < lives[b].first; });
   std::vector<int64_t> offsets(bytes_.size(), 0);
-  std::multimap<int64_t, int64_t> free;                     // size to offset
+  std::multimap<int64_t, int64_t> free;                      // size to offset
   std::multimap<int64_t, std::pair<int64_t, int64_t>> live;  // last position to size and offset
   int64_t top = 0;
   for (size_t r : order) {

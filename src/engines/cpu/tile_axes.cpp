@@ -43,7 +43,8 @@ std::vector<LoopAxis> normalize_axes(std::vector<LoopAxis> axes, int fixed, int 
   for (size_t i = free; i < axes.size(); ++i) {
     bool const last = i + 1 == axes.size();
     if (!last && !merged.empty() && merged.back().kind == axes[i].kind) {
-      if (axes[i].size == 1) axes[i].strides = merged.back().strides;
+      if (axes[i].size == 1)
+        axes[i].strides = merged.back().strides;
       else if (!moves_evenly(merged.back(), axes[i])) {
         merged.push_back(std::move(axes[i]));
         continue;

@@ -23,12 +23,12 @@ using passes::ValueId;
 using Op = LoopValue::Op;
 using Kind = Instruction::Kind;
 
-constexpr int64_t kTileLanes = 1024;                     // one instruction's work: long against its dispatch
+constexpr int64_t kTileLanes = 1024;  // one instruction's work: long against its dispatch
 constexpr int64_t kFewestLanes = 256;
-constexpr int64_t kRegisterBytes = int64_t(32) << 10;    // first-level cache
-constexpr int64_t kRowBufferBytes = int64_t(1) << 20;    // second-level cache
-constexpr int64_t kPartialBytes = int64_t(256) << 10;    // per slice
-constexpr int64_t kNarrowColumns = 64;                   // below, rows are processed together from dense registers
+constexpr int64_t kRegisterBytes = int64_t(32) << 10;  // first-level cache
+constexpr int64_t kRowBufferBytes = int64_t(1) << 20;  // second-level cache
+constexpr int64_t kPartialBytes = int64_t(256) << 10;  // per slice
+constexpr int64_t kNarrowColumns = 64;                 // below, rows are processed together from dense registers
 
 size_t at(ValueId v) { return static_cast<size_t>(v); }
 int index_of(Compute c) { return static_cast<int>(c); }
@@ -42,16 +42,24 @@ ReductionMode_t reduction_mode(ir::Node const& n) { return n.attrs.get_enum<Redu
 
 Fold fold_of(ReductionMode_t mode) {
   switch (mode) {
-    case ReductionMode_t::MUL: return Fold::MUL;
-    case ReductionMode_t::MIN: return Fold::MIN;
-    case ReductionMode_t::MAX: return Fold::MAX;
-    case ReductionMode_t::AMAX: return Fold::ABS_MAX;
-    case ReductionMode_t::NORM1: return Fold::ABS_ADD;
-    case ReductionMode_t::NORM2: return Fold::SQUARE_ADD;
-    case ReductionMode_t::MUL_NO_ZEROS: return Fold::MUL_NON_ZERO;
+    case ReductionMode_t::MUL:
+      return Fold::MUL;
+    case ReductionMode_t::MIN:
+      return Fold::MIN;
+    case ReductionMode_t::MAX:
+      return Fold::MAX;
+    case ReductionMode_t::AMAX:
+      return Fold::ABS_MAX;
+    case ReductionMode_t::NORM1:
+      return Fold::ABS_ADD;
+    case ReductionMode_t::NORM2:
+      return Fold::SQUARE_ADD;
+    case ReductionMode_t::MUL_NO_ZEROS:
+      return Fold::MUL_NON_ZERO;
     case ReductionMode_t::ADD:
     case ReductionMode_t::AVG:
-    case ReductionMode_t::NOT_SET: break;
+    case ReductionMode_t::NOT_SET:
+      break;
   }
   return Fold::ADD;
 }
@@ -67,8 +75,8 @@ Params params_of(ir::Node const* node) {
     p.f64.*member64 = value;
     p.i32.*member_int = static_cast<int32_t>(std::clamp(value, -2147483648.0, 2147483647.0));
   };
-#define FUSEDNN_SET(field, name, otherwise)                                                             \
-  set(&math::PointwiseParams<float>::field, &math::PointwiseParams<double>::field,                      \
+#define FUSEDNN_SET(field, name, otherwise)                                        \
+  set(&math::PointwiseParams<float>::field, &math::PointwiseParams<double>::field, \
       &math::PointwiseParams<int32_t>::field, name, otherwise)
   FUSEDNN_SET(relu_lower_clip, "relu_lower_clip", 0);
   FUSEDNN_SET(relu_upper_clip, "relu_upper_clip", inf);
@@ -84,11 +92,32 @@ Params params_of(ir::Node const* node) {
 double cost_of(PointwiseMode_t mode) {
   using M = PointwiseMode_t;
   switch (mode) {
-    case M::SIN: case M::COS: case M::TAN: case M::POW: case M::MOD: return 4;
-    case M::TANH_FWD: case M::SIGMOID_FWD: case M::ELU_FWD: case M::GELU_FWD: case M::SOFTPLUS_FWD: case M::SWISH_FWD:
-    case M::TANH_BWD: case M::SIGMOID_BWD: case M::ELU_BWD: case M::GELU_BWD: case M::SOFTPLUS_BWD: case M::SWISH_BWD:
-    case M::ERF: case M::GELU_APPROX_TANH_BWD: case M::GELU_APPROX_TANH_FWD: case M::EXP: case M::LOG: return 0.8;
-    default: return 0.08;
+    case M::SIN:
+    case M::COS:
+    case M::TAN:
+    case M::POW:
+    case M::MOD:
+      return 4;
+    case M::TANH_FWD:
+    case M::SIGMOID_FWD:
+    case M::ELU_FWD:
+    case M::GELU_FWD:
+    case M::SOFTPLUS_FWD:
+    case M::SWISH_FWD:
+    case M::TANH_BWD:
+    case M::SIGMOID_BWD:
+    case M::ELU_BWD:
+    case M::GELU_BWD:
+    case M::SOFTPLUS_BWD:
+    case M::SWISH_BWD:
+    case M::ERF:
+    case M::GELU_APPROX_TANH_BWD:
+    case M::GELU_APPROX_TANH_FWD:
+    case M::EXP:
+    case M::LOG:
+      return 0.8;
+    default:
+      return 0.08;
   }
 }
 
@@ -122,7 +151,7 @@ class Compiler {
     bool per_group = false;      // does not change along the reduced axes
     bool live = false;           // some store depends on it
     std::vector<int> stores;
-    int last_pass = 0;           // that reads it
+    int last_pass = 0;  // that reads it
   };
   struct MomentPlaces {
     Place mean, lost, inverse;
@@ -251,9 +280,7 @@ class Compiler {
     LoopValue const& value = loops_.values[at(v)];
     return value.op == Op::load || value.op == Op::anchor || info_[at(v)].array >= 0;
   }
-  bool is_row_reduce(ValueId v) const {
-    return loops_.values[at(v)].op == Op::reduce && info_[at(v)].over == reduced_;
-  }
+  bool is_row_reduce(ValueId v) const { return loops_.values[at(v)].op == Op::reduce && info_[at(v)].over == reduced_; }
 
   void analyze() {
     std::vector<int> readers(info_.size(), 0);
@@ -317,8 +344,12 @@ class Compiler {
     }
     if (info.array >= 0) info.varies = strides_mask(info.array);
     switch (value.op) {
-      case Op::anchor: info.varies = all_axes(); break;
-      case Op::normalize: info.varies = all_axes(); break;
+      case Op::anchor:
+        info.varies = all_axes();
+        break;
+      case Op::normalize:
+        info.varies = all_axes();
+        break;
       case Op::reduce:
         if (info.over == 0) break;
         info.varies = all_axes() & ~info.over;
@@ -328,7 +359,8 @@ class Compiler {
         info.varies = all_axes() & ~reduced_;
         info.level += centred(value) ? 2 : 1;
         break;
-      default: break;
+      default:
+        break;
     }
     info.per_group = reduced_ != 0 && (info.varies & reduced_) == 0;
   }
@@ -368,7 +400,8 @@ class Compiler {
       if (reduced_ == bit(column) && width > lanes) row = -1;
     } else {
       row = innermost(true);
-      columns = std::min<int64_t>(width, std::clamp<int64_t>(kRowBufferBytes / 8 / std::max<int64_t>(p_.count, 1), 16, 256));
+      columns =
+          std::min<int64_t>(width, std::clamp<int64_t>(kRowBufferBytes / 8 / std::max<int64_t>(p_.count, 1), 16, 256));
       int64_t const others = volume(all_axes() & ~reduced_ & ~bit(column));
       while (columns > kNarrowColumns && others * ceil_div(width, columns) < 2 * options_.threads) columns /= 2;
     }
@@ -463,7 +496,8 @@ class Compiler {
     return {Place::Kind::CONSTANT, Extent::ONE, -1, int64_t(offset)};
   }
 
-  Instruction pointwise(PointwiseMode_t mode, Compute c, int params, Place dst, Place a, Place b = {}, Place third = {}) {
+  Instruction pointwise(PointwiseMode_t mode, Compute c, int params, Place dst, Place a, Place b = {},
+                        Place third = {}) {
     Instruction i;
     i.kind = Kind::POINTWISE;
     i.lane = c;
@@ -492,8 +526,8 @@ class Compiler {
     return int(p_.params.size()) - 1;
   }
   static bool ops_default(ir::Node const& node) {
-    for (char const* name : {"relu_lower_clip", "relu_upper_clip", "relu_lower_clip_slope", "swish_beta", "elu_alpha",
-                             "softplus_beta"})
+    for (char const* name :
+         {"relu_lower_clip", "relu_upper_clip", "relu_lower_clip_slope", "swish_beta", "elu_alpha", "softplus_beta"})
       if (node.attrs.is_set(name)) return false;
     return true;
   }
@@ -637,12 +671,18 @@ class Compiler {
       case Op::reduce:
         if (info.over == 0) reduce_single(v, operand(value.a));
         return;
-      case Op::normalize: return normalize(v);
-      case Op::mean: places_[at(v)] = moments_.at(resolve(value.a)).mean; return;
-      case Op::inverse: places_[at(v)] = moments_.at(resolve(value.a)).inverse; return;
+      case Op::normalize:
+        return normalize(v);
+      case Op::mean:
+        places_[at(v)] = moments_.at(resolve(value.a)).mean;
+        return;
+      case Op::inverse:
+        places_[at(v)] = moments_.at(resolve(value.a)).inverse;
+        return;
       case Op::load:
       case Op::anchor:
-      case Op::moments: return;
+      case Op::moments:
+        return;
     }
   }
 
@@ -924,17 +964,28 @@ class Compiler {
 
 Storage storage_of(DataType_t type) {
   switch (type) {
-    case DataType_t::DOUBLE: return Storage::F64;
-    case DataType_t::HALF: return Storage::F16;
-    case DataType_t::BFLOAT16: return Storage::BF16;
-    case DataType_t::FP8_E4M3: return Storage::E4M3;
-    case DataType_t::FP8_E5M2: return Storage::E5M2;
-    case DataType_t::INT8: return Storage::I8;
-    case DataType_t::UINT8: return Storage::U8;
-    case DataType_t::INT32: return Storage::I32;
-    case DataType_t::INT64: return Storage::I64;
-    case DataType_t::BOOLEAN: return Storage::BOOL;
-    default: return Storage::F32;
+    case DataType_t::DOUBLE:
+      return Storage::F64;
+    case DataType_t::HALF:
+      return Storage::F16;
+    case DataType_t::BFLOAT16:
+      return Storage::BF16;
+    case DataType_t::FP8_E4M3:
+      return Storage::E4M3;
+    case DataType_t::FP8_E5M2:
+      return Storage::E5M2;
+    case DataType_t::INT8:
+      return Storage::I8;
+    case DataType_t::UINT8:
+      return Storage::U8;
+    case DataType_t::INT32:
+      return Storage::I32;
+    case DataType_t::INT64:
+      return Storage::I64;
+    case DataType_t::BOOLEAN:
+      return Storage::BOOL;
+    default:
+      return Storage::F32;
   }
 }
 

@@ -16,7 +16,7 @@ Storage storage_of(DataType_t type);
 struct TensorMemory {
   int operand;  // index of the step's pointer
   Storage storage;
-  bool empty;   // nothing may be read
+  bool empty;  // nothing may be read
 };
 
 struct CompileOptions {

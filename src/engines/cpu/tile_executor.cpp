@@ -43,7 +43,9 @@ class Executor {
   }
 
  private:
-  int64_t count(Loop const& loop) const { return (box_.high[size_t(loop.axis)] - box_.low[size_t(loop.axis)] + loop.step - 1) / loop.step; }
+  int64_t count(Loop const& loop) const {
+    return (box_.high[size_t(loop.axis)] - box_.low[size_t(loop.axis)] + loop.step - 1) / loop.step;
+  }
 
   void place(std::vector<Loop> const& loops, int64_t number) {
     for (size_t i = loops.size(); i-- > 0;) {
@@ -85,9 +87,12 @@ class Executor {
       }
       int64_t at = 0;
       for (size_t k = 0; k < p_.axes.size(); ++k) at += index_[k] * a.strides[k];
-      if (a.base == Access::Base::PARTIAL) address_[i] = partials_ + a.offset + at * a.bytes;
-      else if (a.base == Access::Base::OPERAND) address_[i] = static_cast<char*>(operands_[a.operand]) + (a.offset + at) * a.bytes;
-      else address_[i] = reinterpret_cast<char*>(a.offset + at);
+      if (a.base == Access::Base::PARTIAL)
+        address_[i] = partials_ + a.offset + at * a.bytes;
+      else if (a.base == Access::Base::OPERAND)
+        address_[i] = static_cast<char*>(operands_[a.operand]) + (a.offset + at) * a.bytes;
+      else
+        address_[i] = reinterpret_cast<char*>(a.offset + at);
     }
   }
 
@@ -107,21 +112,30 @@ class Executor {
   };
   Walk walk(Extent e) const {
     switch (e) {
-      case Extent::FULL: return {rows_, columns_};
-      case Extent::COLUMNS: return {1, columns_};
-      case Extent::ROWS: return {1, rows_};
-      case Extent::ONE: break;
+      case Extent::FULL:
+        return {rows_, columns_};
+      case Extent::COLUMNS:
+        return {1, columns_};
+      case Extent::ROWS:
+        return {1, rows_};
+      case Extent::ONE:
+        break;
     }
     return {1, 1};
   }
 
   char* base(Place const& place) const {
     switch (place.kind) {
-      case Place::Kind::REGISTER: return scratch_ + place.offset;
-      case Place::Kind::ROW_BUFFER: return scratch_ + place.offset + tile_ * p_.tile_rows * p_.tile_columns * 8;
-      case Place::Kind::ACCESS: return address_[size_t(place.access)];
-      case Place::Kind::CONSTANT: return const_cast<char*>(reinterpret_cast<char const*>(p_.constants.data())) + place.offset;
-      case Place::Kind::NONE: break;
+      case Place::Kind::REGISTER:
+        return scratch_ + place.offset;
+      case Place::Kind::ROW_BUFFER:
+        return scratch_ + place.offset + tile_ * p_.tile_rows * p_.tile_columns * 8;
+      case Place::Kind::ACCESS:
+        return address_[size_t(place.access)];
+      case Place::Kind::CONSTANT:
+        return const_cast<char*>(reinterpret_cast<char const*>(p_.constants.data())) + place.offset;
+      case Place::Kind::NONE:
+        break;
     }
     return nullptr;
   }
@@ -147,19 +161,29 @@ class Executor {
 
   void execute(Instruction const& i) {
     switch (i.kind) {
-      case Kind::POINTWISE: return pointwise(i);
-      case Kind::UNARY: return unary(i);
-      case Kind::LOAD: return load(i);
-      case Kind::STORE: return store(i);
-      case Kind::INDEX: return index(i);
-      case Kind::EXPAND: return expand(i);
-      case Kind::START: return start(i);
-      case Kind::FOLD: return fold(i);
+      case Kind::POINTWISE:
+        return pointwise(i);
+      case Kind::UNARY:
+        return unary(i);
+      case Kind::LOAD:
+        return load(i);
+      case Kind::STORE:
+        return store(i);
+      case Kind::INDEX:
+        return index(i);
+      case Kind::EXPAND:
+        return expand(i);
+      case Kind::START:
+        return start(i);
+      case Kind::FOLD:
+        return fold(i);
       case Kind::SUM:
-      case Kind::SQUARE_SUM: return moment(i);
+      case Kind::SQUARE_SUM:
+        return moment(i);
       case Kind::MEAN:
       case Kind::SPLIT_MEAN:
-      case Kind::INVERSE: return statistics(i);
+      case Kind::INVERSE:
+        return statistics(i);
     }
   }
 
@@ -173,7 +197,8 @@ class Executor {
     if (w.rows > 1 && dense(d, row) && dense(a, row) && dense(b, row) && dense(c, row)) w = {1, w.rows * w.lanes};
     void const* const params = p_.params[size_t(i.params)].of(i.lane);
     int const spread = i.arity != 2 || a.scalar == b.scalar ? 0 : a.scalar ? 1 : 2;
-    if (KernelTable::Pointwise const f = i.pointwise[spread]; f && (spread != 0 || !(a.scalar || b.scalar || c.scalar))) {
+    if (KernelTable::Pointwise const f = i.pointwise[spread];
+        f && (spread != 0 || !(a.scalar || b.scalar || c.scalar))) {
       for (int64_t r = 0; r < w.rows; ++r) f(d.row(r), a.row(r), b.row(r), c.row(r), w.lanes, params);
       return;
     }
@@ -208,7 +233,8 @@ class Executor {
     char const* const from = address_[size_t(i.access)];
     char* const to = base(i.dst);
     if (w.rows > 1 && stride == 1 && row_stride(m) == w.lanes) w = {1, w.rows * w.lanes};
-    for (int64_t r = 0; r < w.rows; ++r) f(to + r * w.lanes * bytes, from + r * row_stride(m) * m.bytes, stride, w.lanes);
+    for (int64_t r = 0; r < w.rows; ++r)
+      f(to + r * w.lanes * bytes, from + r * row_stride(m) * m.bytes, stride, w.lanes);
   }
 
   void store(Instruction const& i) {
@@ -238,8 +264,10 @@ class Executor {
     Lanes const a = lanes(i.a, i.dst.extent, bytes);
     char* const to = base(i.dst);
     for (int64_t r = 0; r < w.rows; ++r) {
-      if (a.scalar) t_.splat[index_of(i.lane)](to + r * w.lanes * bytes, a.row(r), w.lanes);
-      else std::memcpy(to + r * w.lanes * bytes, a.row(r), size_t(w.lanes * bytes));
+      if (a.scalar)
+        t_.splat[index_of(i.lane)](to + r * w.lanes * bytes, a.row(r), w.lanes);
+      else
+        std::memcpy(to + r * w.lanes * bytes, a.row(r), size_t(w.lanes * bytes));
     }
   }
 
@@ -255,7 +283,8 @@ class Executor {
     int64_t const step = row_step(i.dst, bytes);
     bool const by_lanes = along_columns(i.dst.extent);
     auto const f = (by_lanes ? t_.fold_lanes : t_.fold_run)[index_of(i.lane)][static_cast<int>(i.fold)];
-    if (dense(a, columns_ * bytes) && step == (by_lanes ? columns_ * bytes : 0) && (!by_lanes || i.dst.extent == Extent::FULL))
+    if (dense(a, columns_ * bytes) && step == (by_lanes ? columns_ * bytes : 0) &&
+        (!by_lanes || i.dst.extent == Extent::FULL))
       return f(acc, a.data, rows_ * columns_);
     for (int64_t r = 0; r < rows_; ++r) f(acc + r * step, a.row(r), columns_);
   }
@@ -268,11 +297,18 @@ class Executor {
     double const* const centre = reinterpret_cast<double const*>(base(i.b));
     for (int64_t r = 0; r < rows_; ++r) {
       switch (i.dst.extent) {
-        case Extent::ONE: acc[0] += (square ? t_.square_sum : t_.sum)[lane](a.row(r), centre[0], columns_); break;
-        case Extent::ROWS: acc[r] += (square ? t_.square_sum : t_.sum)[lane](a.row(r), centre[r], columns_); break;
-        case Extent::COLUMNS: (square ? t_.square_sum_lanes : t_.sum_lanes)[lane](acc, a.row(r), centre, columns_); break;
+        case Extent::ONE:
+          acc[0] += (square ? t_.square_sum : t_.sum)[lane](a.row(r), centre[0], columns_);
+          break;
+        case Extent::ROWS:
+          acc[r] += (square ? t_.square_sum : t_.sum)[lane](a.row(r), centre[r], columns_);
+          break;
+        case Extent::COLUMNS:
+          (square ? t_.square_sum_lanes : t_.sum_lanes)[lane](acc, a.row(r), centre, columns_);
+          break;
         case Extent::FULL:
-          (square ? t_.square_sum_lanes : t_.sum_lanes)[lane](acc + r * columns_, a.row(r), centre + r * columns_, columns_);
+          (square ? t_.square_sum_lanes : t_.sum_lanes)[lane](acc + r * columns_, a.row(r), centre + r * columns_,
+                                                              columns_);
           break;
       }
     }

@@ -14,8 +14,8 @@ std::string TileProgram::describe() const {
   }
   std::vector<std::string> sizes;
   for (size_t i = 0; i < axes.size(); ++i) sizes.push_back(fmt::format("{}{}", axes[i], reduced[i] ? "r" : ""));
-  return fmt::format("[{}] in {} pass{}, {} instructions per {}x{} tile, {} per group, {}", fmt::join(sizes, "x"), walks,
-                     walks == 1 ? "" : "es", body, tile_rows, tile_columns, before, kernels->name);
+  return fmt::format("[{}] in {} pass{}, {} instructions per {}x{} tile, {} per group, {}", fmt::join(sizes, "x"),
+                     walks, walks == 1 ? "" : "es", body, tile_rows, tile_columns, before, kernels->name);
 }
 
 }  // namespace fusednn::engines::cpu

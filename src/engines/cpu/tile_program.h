@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-// A loop program compiled for the CPU: passes over tiles of a few hundred to a few thousand lanes, each pass a flat list
-// of instructions that run one loop of the kernel table over a tile. Plain data, built once and shared by all threads.
+// A loop program compiled for the CPU: passes over tiles of a few hundred to a few thousand lanes, each pass a flat
+// list of instructions that run one loop of the kernel table over a tile. Plain data, built once and shared by all
+// threads.
 //
 // The axes of the iteration space fall into kept ones and reduced ones (over which values are reduced and then used
 // again). A group is one step over the kept axes; inside it, pass after pass walks the reduced axes in tiles. What a
@@ -41,8 +42,8 @@ struct Access {
   } base = Base::OPERAND;
   int operand = -1;
   Storage storage = Storage::F32;
-  int64_t bytes = 4;   // per element
-  int64_t offset = 0;  // elements; bytes for PARTIAL, the number's start for INDEX
+  int64_t bytes = 4;                        // per element
+  int64_t offset = 0;                       // elements; bytes for PARTIAL, the number's start for INDEX
   std::array<int64_t, kMaxAxes> strides{};  // elements, per axis of the space
 };
 
@@ -62,19 +63,19 @@ struct Place {
 
 struct Instruction {
   enum class Kind : uint8_t {
-    POINTWISE,      // dst = mode(a, b, c)
-    UNARY,          // dst = f(a): casts, rounding
-    LOAD,           // dst from `access`
-    STORE,          // a, whose extent is that of the array, to `access`
-    INDEX,          // dst = the index that the strides of `access` give
-    EXPAND,         // dst = a, of a smaller extent
-    START,          // dst = the fold's identity
-    FOLD,           // dst takes every element of a (FULL); dst's extent says along which axes it is reduced
-    SUM,            // like FOLD for ADD, in double, of a - b; b double
-    SQUARE_SUM,     // likewise of (a - b)^2
-    MEAN,           // dst = b + a / count, all double
-    SPLIT_MEAN,     // dst, dst2 = a (double) as a lane and what the lane lost
-    INVERSE,        // dst = 1 / sqrt(a / count + c); a double
+    POINTWISE,   // dst = mode(a, b, c)
+    UNARY,       // dst = f(a): casts, rounding
+    LOAD,        // dst from `access`
+    STORE,       // a, whose extent is that of the array, to `access`
+    INDEX,       // dst = the index that the strides of `access` give
+    EXPAND,      // dst = a, of a smaller extent
+    START,       // dst = the fold's identity
+    FOLD,        // dst takes every element of a (FULL); dst's extent says along which axes it is reduced
+    SUM,         // like FOLD for ADD, in double, of a - b; b double
+    SQUARE_SUM,  // likewise of (a - b)^2
+    MEAN,        // dst = b + a / count, all double
+    SPLIT_MEAN,  // dst, dst2 = a (double) as a lane and what the lane lost
+    INVERSE,     // dst = 1 / sqrt(a / count + c); a double
   } kind = Kind::POINTWISE;
   Compute lane = Compute::F32;  // of dst; of a for STORE, FOLD and SUM
   int arity = 1;
@@ -103,12 +104,12 @@ struct Pass {
 struct Terminal {
   Compute lane;
   Fold fold;
-  int access;                         // of the partial result
-  int64_t partial_offset, elements;   // in the slice's accumulators: bytes, lanes
-  std::vector<Instruction> finish;    // over all elements as one row of lanes: `a` and `dst` are unused
+  int access;                        // of the partial result
+  int64_t partial_offset, elements;  // in the slice's accumulators: bytes, lanes
+  std::vector<Instruction> finish;   // over all elements as one row of lanes: `a` and `dst` are unused
   struct Result {
     int access;
-    std::vector<int> axes;            // kept ones, outermost first, as the partial result is laid out
+    std::vector<int> axes;  // kept ones, outermost first, as the partial result is laid out
   };
   std::vector<Result> stores;
 };
@@ -133,14 +134,14 @@ struct Params {
 
 struct TileProgram {
   KernelTable const* kernels = nullptr;
-  std::vector<int64_t> axes;   // sizes, outermost first; at least the column axis
-  std::vector<bool> reduced;   // per axis
-  int row_axis = -1;           // of the tile; -1: tiles have one row
+  std::vector<int64_t> axes;  // sizes, outermost first; at least the column axis
+  std::vector<bool> reduced;  // per axis
+  int row_axis = -1;          // of the tile; -1: tiles have one row
   int column_axis = 0;
   int64_t tile_rows = 1, tile_columns = 1;
   int panel_row_axis = -1, panel_column_axis = -1;  // along which an anchor's panels lie
-  std::vector<Loop> group_loops, pass_loops;  // outermost first
-  int64_t count = 1;           // elements of the reduced axes
+  std::vector<Loop> group_loops, pass_loops;        // outermost first
+  int64_t count = 1;                                // elements of the reduced axes
 
   std::vector<Access> accesses;
   std::vector<Pass> passes;
@@ -148,11 +149,11 @@ struct TileProgram {
   std::vector<Params> params;
   std::vector<std::byte> constants;
 
-  int64_t scratch_bytes = 0;   // per worker: registers, row buffers, a spare row, pointers
-  int64_t spare_offset = 0;    // three tiles of lanes of any type
+  int64_t scratch_bytes = 0;  // per worker: registers, row buffers, a spare row, pointers
+  int64_t spare_offset = 0;   // three tiles of lanes of any type
   int64_t pointers_offset = 0;
-  int64_t partial_bytes = 0;   // per slice
-  double nanoseconds = 0;      // estimate for all elements on one thread
+  int64_t partial_bytes = 0;  // per slice
+  double nanoseconds = 0;     // estimate for all elements on one thread
 
   std::string describe() const;
 };

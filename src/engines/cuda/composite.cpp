@@ -41,9 +41,8 @@ passes::LoopProgram trial_program(ir::OpGraph const& graph, std::span<int const>
     for (TensorId t : graph.nodes()[static_cast<size_t>(n)].outputs) {
       if (t == ir::no_tensor) continue;
       auto const readers = graph.consumers(t);
-      bool const outside = std::any_of(readers.begin(), readers.end(), [&](int c) {
-        return std::find(nodes.begin(), nodes.end(), c) == nodes.end();
-      });
+      bool const outside = std::any_of(readers.begin(), readers.end(),
+                                       [&](int c) { return std::find(nodes.begin(), nodes.end(), c) == nodes.end(); });
       if (outside || !graph.tensor(t).is_virtual) region.outputs.push_back(t);
     }
   return passes::loop_program(graph, nowhere, region, anchor);
@@ -63,9 +62,9 @@ engine::Step step_of(codegen::LoopKernel const& kernel, passes::Partition const&
   device->block = {kernel.block_x, kernel.block_y, 1};
   using Kind = codegen::KernelOperand::Kind;
   for (codegen::KernelOperand const& o : kernel.operands) {
-    uint32_t const index = static_cast<uint32_t>(
-        o.kind == Kind::partial ? operands.add(engine::Operand::workspace(partials + o.bytes))
-                                : tensor_operand(operands, o.tensor));
+    uint32_t const index =
+        static_cast<uint32_t>(o.kind == Kind::partial ? operands.add(engine::Operand::workspace(partials + o.bytes))
+                                                      : tensor_operand(operands, o.tensor));
     if (o.kind == Kind::scalar)
       device->arguments.add_scalar(index, static_cast<uint32_t>(o.bytes));
     else
@@ -155,8 +154,7 @@ double Composite::estimate_seconds() const {
       for (TensorId t : *list) moved += bytes(t);
     double const memory = moved / (reachable * gpu_.memory_bytes_per_second);
     int const anchor = anchor_of(region.nodes);
-    double const work =
-        anchor < 0 ? 0 : anchors_->seconds(graph_, graph_.nodes()[static_cast<size_t>(anchor)], gpu_);
+    double const work = anchor < 0 ? 0 : anchors_->seconds(graph_, graph_.nodes()[static_cast<size_t>(anchor)], gpu_);
     seconds += launch + std::max(memory, work);
   }
   return seconds;

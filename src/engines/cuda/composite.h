@@ -27,9 +27,9 @@ class AnchorKernels {
 
 /// How much goes into one region.
 enum class Fusion : int64_t {
-  whole = 0,            ///< whatever one kernel can do
-  before_reduced = 1,   ///< nothing that needs a reduction's result shares its kernel
-  nodes = 2,            ///< each node alone, but for what follows an anchor
+  whole = 0,           ///< whatever one kernel can do
+  before_reduced = 1,  ///< nothing that needs a reduction's result shares its kernel
+  nodes = 2,           ///< each node alone, but for what follows an anchor
 };
 
 class Composite {

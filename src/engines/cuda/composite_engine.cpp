@@ -29,8 +29,7 @@ engine::Support CompositeEngine::support(ir::OpGraph const& graph, target::Targe
   // Another split is another candidate where it gives other regions.
   std::vector<std::vector<passes::Region>> known;
   for (Fusion fusion : {Fusion::whole, Fusion::before_reduced, Fusion::nodes}) {
-    std::vector<passes::Region> const regions =
-        Composite(graph, *target.gpu, anchors_, fusion).partition().regions;
+    std::vector<passes::Region> const regions = Composite(graph, *target.gpu, anchors_, fusion).partition().regions;
     auto same = [&](std::vector<passes::Region> const& other) {
       return std::equal(regions.begin(), regions.end(), other.begin(), other.end(),
                         [](passes::Region const& a, passes::Region const& b) { return a.nodes == b.nodes; });

@@ -14,10 +14,14 @@ struct Carrier {
 
 Carrier carrier_of(DataType_t type) {
   switch (ir::storage_bits(type) / 8) {
-    case 1: return {DataType_t::UINT8, DataType_t::INT32, 1};
-    case 2: return {DataType_t::UINT8, DataType_t::INT32, 2};
-    case 4: return {DataType_t::INT32, DataType_t::INT32, 1};
-    default: return {DataType_t::INT32, DataType_t::INT32, 2};
+    case 1:
+      return {DataType_t::UINT8, DataType_t::INT32, 1};
+    case 2:
+      return {DataType_t::UINT8, DataType_t::INT32, 2};
+    case 4:
+      return {DataType_t::INT32, DataType_t::INT32, 1};
+    default:
+      return {DataType_t::INT32, DataType_t::INT32, 2};
   }
 }
 

@@ -26,8 +26,7 @@ bool check_floating(NodeContext& ctx, size_t port) {
   if (!ctx.has_in(port)) return true;
   TypeInfo const* info = type_info(ctx.in(port).dtype);
   if (!info || info->kind == TypeKind::FLOATING) return true;
-  ctx.fail(Rule::sdpa_floating, ctx.in(port).name,
-           fmt::format("data type {}", base::to_string(ctx.in(port).dtype)));
+  ctx.fail(Rule::sdpa_floating, ctx.in(port).name, fmt::format("data type {}", base::to_string(ctx.in(port).dtype)));
   return false;
 }
 

@@ -11,9 +11,8 @@
 namespace fusednn::ops {
 
 /// Ports and attributes of the mask, equal in all rows of attention.
-inline constexpr Port bias_port = {.name = "Bias",
-                                   .doc = "added to the scaled scores; [1|B, 1|H, 1|S_q, 1|S_kv]",
-                                   .kind = PortKind::optional};
+inline constexpr Port bias_port = {
+    .name = "Bias", .doc = "added to the scaled scores; [1|B, 1|H, 1|S_q, 1|S_kv]", .kind = PortKind::optional};
 inline constexpr Port length_q_port = {.name = "SEQ_LEN_Q",
                                        .doc = "live rows per batch; INT32 or INT64 [B, 1, 1, 1]",
                                        .kind = PortKind::optional,
@@ -39,17 +38,14 @@ inline constexpr Attr left_attr = {.name = "left_bound",
 inline constexpr Attr right_attr = {.name = "right_bound",
                                     .type = AttrType::integer,
                                     .doc = "row i sees keys j <= diagonal + right_bound; open where unset"};
-inline Attr const log2_attr = {.name = "stats_use_log2",
-                               .type = AttrType::boolean,
-                               .doc = "Stats to base 2, not e",
-                               .default_value = false};
+inline Attr const log2_attr = {
+    .name = "stats_use_log2", .type = AttrType::boolean, .doc = "Stats to base 2, not e", .default_value = false};
 
 /// The mask's operands in a node: the dims of its scores and the ports that hold them.
 template <class R>
 class MaskOperands {
  public:
-  MaskOperands(RefNode<R> const& node, int64_t s_q, int64_t s_kv, size_t bias, size_t length_q,
-               size_t length_kv)
+  MaskOperands(RefNode<R> const& node, int64_t s_q, int64_t s_kv, size_t bias, size_t length_q, size_t length_kv)
       : node_(node.node),
         s_q_(s_q),
         s_kv_(s_kv),
@@ -64,12 +60,8 @@ class MaskOperands {
     return mask_of(node_, length(length_q_, s_q_), length(length_kv_, s_kv_), s_q_, s_kv_);
   }
   bool has_bias() const { return bias_ != nullptr; }
-  R bias(int64_t b, int64_t h, int64_t i, int64_t j) const {
-    return bias_ ? bias_->value[at(b, h, i, j)] : R(0);
-  }
-  R bias_error(int64_t b, int64_t h, int64_t i, int64_t j) const {
-    return bias_ ? bias_->bound[at(b, h, i, j)] : R(0);
-  }
+  R bias(int64_t b, int64_t h, int64_t i, int64_t j) const { return bias_ ? bias_->value[at(b, h, i, j)] : R(0); }
+  R bias_error(int64_t b, int64_t h, int64_t i, int64_t j) const { return bias_ ? bias_->bound[at(b, h, i, j)] : R(0); }
   /// A bias of -inf masks; whatever the score is.
   bool masked_by_bias(int64_t b, int64_t h, int64_t i, int64_t j) const {
     return bias_ && bias_->value[at(b, h, i, j)] == -std::numeric_limits<R>::infinity();
@@ -155,8 +147,8 @@ SoftmaxRow<R> softmax_row(std::vector<Score<R>> const& scores, DataType_t comput
 /// sum and relative errors t of the weights, o' - o = sum w t (v - o) / sum w (1 + t): errors common to all
 /// keys cancel. Where the errors swamp the sum, o' still lies among the values it averages.
 template <class R>
-void weigh(SoftmaxRow<R> const& row, std::vector<Score<R>> const& scores, R const* v, R const* v_error,
-           size_t width, DataType_t compute, R* o, R* bound) {
+void weigh(SoftmaxRow<R> const& row, std::vector<Score<R>> const& scores, R const* v, R const* v_error, size_t width,
+           DataType_t compute, R* o, R* bound) {
   R const inf = std::numeric_limits<R>::infinity();
   if (row.empty || row.not_a_number || row.undetermined) {
     std::fill_n(o, width, row.not_a_number ? std::numeric_limits<R>::quiet_NaN() : R(0));
@@ -198,8 +190,7 @@ void weigh(SoftmaxRow<R> const& row, std::vector<Score<R>> const& scores, R cons
       continue;
     }
     bound[c] = x.spread + accumulation * x.largest;
-    if (least > 0)
-      bound[c] = std::min(bound[c], (x.from_v + x.from_weights + accumulation * x.magnitude) / least);
+    if (least > 0) bound[c] = std::min(bound[c], (x.from_v + x.from_weights + accumulation * x.magnitude) / least);
     bound[c] += static_cast<R>(scores.size()) * step;
     if (!(x.magnitude <= largest<R>(compute))) bound[c] = inf;
   }

@@ -51,12 +51,11 @@ void check(NodeContext& ctx) {
                     fmt::format("axis {}, rank {}", ctx.attrs().get<int64_t>("axis"), ctx.in(0).rank()));
   if (size_t const i = first_misfit(ctx); i < ctx.in_count())
     return ctx.fail(Rule::concatenate_dims, ctx.in(i).name,
-                    fmt::format("dims [{}], those of '{}' are [{}]", fmt::join(ctx.in(i).dims, ","),
-                                ctx.in(0).name, fmt::join(ctx.in(0).dims, ",")));
+                    fmt::format("dims [{}], those of '{}' are [{}]", fmt::join(ctx.in(i).dims, ","), ctx.in(0).name,
+                                fmt::join(ctx.in(0).dims, ",")));
   auto in_place = ctx.attrs().get_if<int64_t>("in_place_index");
   if (in_place && (*in_place < 0 || *in_place >= static_cast<int64_t>(ctx.in_count())))
-    ctx.fail(Rule::concatenate_in_place, "",
-             fmt::format("in_place_index {}, {} inputs", *in_place, ctx.in_count()));
+    ctx.fail(Rule::concatenate_in_place, "", fmt::format("in_place_index {}, {} inputs", *in_place, ctx.in_count()));
   ctx.expect_dims(0, joined_dims(ctx));
 }
 
@@ -80,8 +79,7 @@ void reference(RefNode<R>& n) {
 constexpr Port inputs[] = {
     {.name = "0", .doc = "any number of tensors, equal in all dims but the axis", .kind = PortKind::variadic},
 };
-constexpr Port outputs[] = {
-    {.name = "Y", .doc = "the axis' dim is the sum; packed, memory order of the first input"}};
+constexpr Port outputs[] = {{.name = "Y", .doc = "the axis' dim is the sum; packed, memory order of the first input"}};
 Attr const attrs[] = {
     {.name = "axis",
      .type = AttrType::integer,

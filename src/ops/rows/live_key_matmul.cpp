@@ -34,8 +34,7 @@ void check(NodeContext& ctx) {
     ctx.fail(Rule::sdpa_dims, ctx.in(V).name,
              fmt::format("dims [{}] against [{}]", fmt::join(v, ","), fmt::join(p, ",")));
   if (v[1] == 0 ? p[1] != 0 : p[1] % v[1] != 0)
-    ctx.fail(Rule::sdpa_heads, ctx.in(V).name,
-             fmt::format("{} heads, '{}' has {}", v[1], ctx.in(P).name, p[1]));
+    ctx.fail(Rule::sdpa_heads, ctx.in(V).name, fmt::format("{} heads, '{}' has {}", v[1], ctx.in(P).name, p[1]));
   check_mask(ctx, p, BIAS, LENGTH_Q, LENGTH_KV);
   ctx.expect_dims(0, o_dims(ctx));
 }

@@ -53,8 +53,7 @@ void reference(RefNode<R>& n) {
         for (int64_t j = mask.first_key(i); j < mask.end_key(i); ++j) {
           if (operands.masked_by_bias(b, h, i, j)) continue;
           size_t const at = first + static_cast<size_t>(j);
-          Score<R> score{j, s.value[at] + operands.bias(b, h, i, j),
-                         s.bound[at] + operands.bias_error(b, h, i, j)};
+          Score<R> score{j, s.value[at] + operands.bias(b, h, i, j), s.bound[at] + operands.bias_error(b, h, i, j)};
           round_interval(compute, score.value, score.bound);
           visible.push_back(score);
         }

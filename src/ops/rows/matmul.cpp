@@ -35,9 +35,9 @@ void check(NodeContext& ctx) {
     return ctx.fail(Rule::matmul_rank, a.name, fmt::format("rank {}, '{}' has rank {}", a.rank(), b.name, b.rank()));
   size_t rank = a.dims.size();
   if (a.dims[rank - 1] != b.dims[rank - 2])
-    ctx.fail(Rule::matmul_inner_dim, a.name,
-             fmt::format("dim[{}] = {}, '{}' dim[{}] = {}", rank - 1, a.dims[rank - 1], b.name, rank - 2,
-                         b.dims[rank - 2]));
+    ctx.fail(
+        Rule::matmul_inner_dim, a.name,
+        fmt::format("dim[{}] = {}, '{}' dim[{}] = {}", rank - 1, a.dims[rank - 1], b.name, rank - 2, b.dims[rank - 2]));
   for (size_t i = 0; i + 2 < rank; ++i)
     if (a.dims[i] != b.dims[i] && a.dims[i] != 1 && b.dims[i] != 1)
       return ctx.fail(Rule::matmul_batch, a.name,
@@ -49,8 +49,8 @@ void check(NodeContext& ctx) {
   ctx.expect_dims(0, product_dims(a, b));
 }
 
-/// |error| <= (K + 1) u sum|a b| for a sum of K products in any order (N. Higham, Accuracy and Stability, 3.1), plus what the
-/// operands' own errors bring in. Integer products and sums wrap.
+/// |error| <= (K + 1) u sum|a b| for a sum of K products in any order (N. Higham, Accuracy and Stability, 3.1), plus
+/// what the operands' own errors bring in. Integer products and sums wrap.
 template <class R>
 void reference(RefNode<R>& n) {
   RefTensor<R> const &a = *n.in[A], &b = *n.in[B];
@@ -93,7 +93,8 @@ void reference(RefNode<R>& n) {
         R bound = carried[s];
         if (!integer) bound += accumulation * (magnitude[s] + carried[s]) + underflow;
         // Terms of both signs may overflow although their sum does not.
-        if (!integer && magnitude[s] > max && magnitude[s] != std::fabs(c.value[o])) bound = std::numeric_limits<R>::infinity();
+        if (!integer && magnitude[s] > max && magnitude[s] != std::fabs(c.value[o]))
+          bound = std::numeric_limits<R>::infinity();
         c.bound[o] = settled(c.value[o], bound, undetermined);
       }
     }
@@ -117,8 +118,9 @@ OpRow const matmul_row = {
     .kind = ir::OpKind::matmul,
     .tag = "MATMUL",
     .builder = "matmul",
-    .doc = "C[b,m,n] = sum_k A[b,m,k] B[b,k,n], accumulated in the compute type. Transposition is expressed by "
-           "strides. K = 0 gives 0.",
+    .doc =
+        "C[b,m,n] = sum_k A[b,m,k] B[b,k,n], accumulated in the compute type. Transposition is expressed by "
+        "strides. K = 0 gives 0.",
     .inputs = inputs,
     .outputs = outputs,
     .attrs = attrs,

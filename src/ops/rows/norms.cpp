@@ -49,21 +49,19 @@ void check(NodeContext& ctx) {
   if (phase == NormFwdPhase_t::NOT_SET) ctx.fail(Rule::norm_phase, "", "forward_phase is NOT_SET");
   if (ctx.node().compute == DataType_t::INT32) ctx.fail(Rule::integer_compute, "", "a norm in INT32");
   if (!scale_fits(x.dims, scale.dims))
-    return ctx.fail(Rule::norm_scale_dims, scale.name,
-                    fmt::format("dims [{}], those of '{}' are [{}]", fmt::join(scale.dims, ","), x.name,
-                                fmt::join(x.dims, ",")));
+    return ctx.fail(
+        Rule::norm_scale_dims, scale.name,
+        fmt::format("dims [{}], those of '{}' are [{}]", fmt::join(scale.dims, ","), x.name, fmt::join(x.dims, ",")));
   if (ctx.has_in(BIAS) && ctx.in(BIAS).dims != scale.dims)
     ctx.fail(Rule::norm_bias_dims, ctx.in(BIAS).name,
              fmt::format("dims [{}], those of '{}' are [{}]", fmt::join(ctx.in(BIAS).dims, ","), scale.name,
                          fmt::join(scale.dims, ",")));
   if (ir::volume(ctx.in(EPSILON).dims) != 1)
-    ctx.fail(Rule::norm_epsilon, ctx.in(EPSILON).name,
-             fmt::format("dims [{}]", fmt::join(ctx.in(EPSILON).dims, ",")));
+    ctx.fail(Rule::norm_epsilon, ctx.in(EPSILON).name, fmt::format("dims [{}]", fmt::join(ctx.in(EPSILON).dims, ",")));
   ctx.expect_dims(Y, x.dims);
   for (size_t port = 1; port < ctx.node().outputs.size(); ++port) {
     if (phase != NormFwdPhase_t::NOT_SET && ctx.has_out(port) != (phase == NormFwdPhase_t::TRAINING))
-      ctx.fail(Rule::norm_statistics,
-               ctx.has_out(port) ? std::string_view(ctx.out(port).name) : std::string_view(),
+      ctx.fail(Rule::norm_statistics, ctx.has_out(port) ? std::string_view(ctx.out(port).name) : std::string_view(),
                fmt::format("output {} is {}given, forward_phase is {}", port, ctx.has_out(port) ? "" : "not ",
                            base::to_string(phase)));
     ctx.expect_dims(port, statistics_dims(x.dims, scale.dims));
@@ -75,7 +73,7 @@ template <class R>
 struct Group {
   R sum = 0, errors = 0;          ///< of the elements; of their errors
   R deviations = 0, squares = 0;  ///< sums of |x - mean| and of its square
-  R mixed = 0;  ///< what the elements' errors e bring into the squares: sum of 2 |x - mean| e + e^2
+  R mixed = 0;                    ///< what the elements' errors e bring into the squares: sum of 2 |x - mean| e + e^2
   R mean = 0, mean_error = 0;
   R inverse = 0, inverse_error = 0;  ///< 1 / sqrt(variance + epsilon)
 };
@@ -92,8 +90,7 @@ struct Accuracy {
 template <class R>
 void finish_mean(Group<R>& g, R n, Accuracy<R> const& a) {
   R const spread = g.deviations + g.errors;
-  g.mean_error =
-      settled(g.mean, g.errors / n + a.unit * (spread + 2 * std::fabs(g.mean)), std::isinf(g.errors));
+  g.mean_error = settled(g.mean, g.errors / n + a.unit * (spread + 2 * std::fabs(g.mean)), std::isinf(g.errors));
 }
 
 /// The mean's error c is common to all differences, which sum to 0, so their squares feel it as c^2 alone;
@@ -166,8 +163,7 @@ void reference(RefNode<R>& n) {
     R const t_error = std::fabs(d) * g.inverse_error + (g.inverse + g.inverse_error) * d_error;
     y.value[i] = t * s + b;
     R const product_error = std::fabs(t) * s_error + (std::fabs(s) + s_error) * t_error;
-    R const bound = product_error + b_error +
-                    u * (5 * (std::fabs(t * s) + product_error) + std::fabs(y.value[i])) +
+    R const bound = product_error + b_error + u * (5 * (std::fabs(t * s) + product_error) + std::fabs(y.value[i])) +
                     step * (2 + std::fabs(s) + std::fabs(d));
     y.bound[i] = settled(y.value[i], bound, std::isinf(g.errors + s_error + b_error));
   }

@@ -55,11 +55,9 @@ void check(NodeContext& ctx) {
   for (auto const& [name, value] : ctx.attrs().all()) {
     if (name == "mode" || !ctx.attrs().is_set(name)) continue;
     if (std::find(r.parameters.begin(), r.parameters.end(), name) == r.parameters.end())
-      ctx.fail(Rule::pointwise_parameter, "",
-               fmt::format("'{}' is set, mode is {}", name, base::to_string(mode)));
+      ctx.fail(Rule::pointwise_parameter, "", fmt::format("'{}' is set, mode is {}", name, base::to_string(mode)));
   }
-  auto lower = ctx.attrs().get_if<double>("relu_lower_clip"),
-       upper = ctx.attrs().get_if<double>("relu_upper_clip");
+  auto lower = ctx.attrs().get_if<double>("relu_lower_clip"), upper = ctx.attrs().get_if<double>("relu_upper_clip");
   if (upper && !(lower.value_or(0) <= *upper))
     ctx.fail(Rule::pointwise_clip_order, "", fmt::format("lower {}, upper {}", lower.value_or(0), *upper));
   if (ctx.node().compute == DataType_t::INT32 && !r.integer)
@@ -117,14 +115,11 @@ bool crosses_pole(R x, R e) {
 /// not show are looked at too: at 0, where two operands meet, at multiples of a divisor, and at the poles of
 /// tan.
 template <class R>
-R carried_error(PointwiseRow const& r, PointwiseParams<R> const& p, R const (&v)[3], R const (&e)[3],
-                R value) {
+R carried_error(PointwiseRow const& r, PointwiseParams<R> const& p, R const (&v)[3], R const (&e)[3], R value) {
   PointwiseFns<R> const& fns = r.fns<R>();
   R const infinity = std::numeric_limits<R>::infinity();
   R carried = 0;
-  auto evaluate = [&](R const(&x)[3]) {
-    carried = std::max(carried, distance(fns.value(p, x[0], x[1], x[2]), value));
-  };
+  auto evaluate = [&](R const(&x)[3]) { carried = std::max(carried, distance(fns.value(p, x[0], x[1], x[2]), value)); };
   for (int corner = 1; corner < 1 << (2 * r.arity); ++corner) {
     // Two bits per operand: 1 adds its error, 2 subtracts it, 3 puts it at 0 where that lies between.
     R x[3];
@@ -193,8 +188,7 @@ constexpr Port inputs[] = {
     {.name = "IN_1", .doc = "broadcasts against IN_0", .kind = PortKind::optional},
     {.name = "IN_2", .doc = "broadcasts against IN_0; the mask of BINARY_SELECT", .kind = PortKind::optional},
 };
-constexpr Port outputs[] = {
-    {.name = "OUT_0", .doc = "broadcast dims; memory order of the first input of these dims"}};
+constexpr Port outputs[] = {{.name = "OUT_0", .doc = "broadcast dims; memory order of the first input of these dims"}};
 Attr const attrs[] = {
     {.name = "mode",
      .type = AttrType::enumeration,
@@ -204,9 +198,7 @@ Attr const attrs[] = {
     {.name = "axis", .type = AttrType::integer, .doc = "axis whose index GEN_INDEX writes"},
     {.name = "relu_lower_clip", .type = AttrType::real, .doc = "0 where unset"},
     {.name = "relu_upper_clip", .type = AttrType::real, .doc = "infinity where unset"},
-    {.name = "relu_lower_clip_slope",
-     .type = AttrType::real,
-     .doc = "slope below the lower clip; 0 where unset"},
+    {.name = "relu_lower_clip_slope", .type = AttrType::real, .doc = "slope below the lower clip; 0 where unset"},
     {.name = "elu_alpha", .type = AttrType::real, .doc = "1 where unset"},
     {.name = "softplus_beta", .type = AttrType::real, .doc = "1 where unset"},
     {.name = "swish_beta", .type = AttrType::real, .doc = "1 where unset"},

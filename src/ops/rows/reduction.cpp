@@ -20,9 +20,7 @@ void infer(NodeContext& ctx) {
   ctx.infer_strides(0, ctx.in(0));
 }
 
-bool defined_for_integers(Mode mode) {
-  return mode != Mode::AVG && mode != Mode::NORM1 && mode != Mode::NORM2;
-}
+bool defined_for_integers(Mode mode) { return mode != Mode::AVG && mode != Mode::NORM1 && mode != Mode::NORM2; }
 
 void check(NodeContext& ctx) {
   Mode const mode = mode_of(ctx.node());
@@ -34,8 +32,7 @@ void check(NodeContext& ctx) {
   for (size_t i = 0; fits && i < x.dims.size(); ++i) fits = y.dims[i] == x.dims[i] || y.dims[i] == 1;
   if (!fits)
     ctx.fail(Rule::reduction_dims, y.name,
-             fmt::format("dims [{}], those of '{}' are [{}]", fmt::join(y.dims, ","), x.name,
-                         fmt::join(x.dims, ",")));
+             fmt::format("dims [{}], those of '{}' are [{}]", fmt::join(y.dims, ","), x.name, fmt::join(x.dims, ",")));
 }
 
 /// What the elements of one result have gathered: the value; the sum (product) of magnitudes that rounding
@@ -43,7 +40,7 @@ void check(NodeContext& ctx) {
 template <class R>
 struct Gathered {
   R value, magnitude, carried;
-  R low, high;  ///< ends between which MIN, MAX and AMAX may lie; for products, those of any partial product
+  R low, high;           ///< ends between which MIN, MAX and AMAX may lie; for products, those of any partial product
   bool inexact = false;  ///< whether any operand has an error
 };
 
@@ -130,11 +127,9 @@ void gather(Mode mode, Gathered<R>& g, R x, R e) {
 /// range.
 template <class R>
 bool may_overflow(Mode mode, Gathered<R> const& g, R max) {
-  if (mode == Mode::MUL || mode == Mode::MUL_NO_ZEROS)
-    return g.high > max && (g.low < 1 || std::fabs(g.value) <= max);
+  if (mode == Mode::MUL || mode == Mode::MUL_NO_ZEROS) return g.high > max && (g.low < 1 || std::fabs(g.value) <= max);
   if (mode == Mode::AVG || mode == Mode::NORM2) return g.magnitude > max;
-  return g.magnitude > max &&
-         g.magnitude != std::fabs(g.value);  // terms of one sign overflow as their sum does
+  return g.magnitude > max && g.magnitude != std::fabs(g.value);  // terms of one sign overflow as their sum does
 }
 
 /// Turns what was gathered from `n` elements into value and bound. Sums of n terms in any order err by at
@@ -150,8 +145,7 @@ void finish(Mode mode, Gathered<R> const& g, R n, DataType_t compute, R& value, 
   if (mode == Mode::MAX || mode == Mode::MIN || mode == Mode::AMAX) {
     if (g.low != g.high) bound = std::max(g.high - value, value - g.low);
   } else if (u == 0) {
-    if (g.inexact)
-      bound = g.magnitude + g.carried > max ? infinity<R> : product ? g.carried - g.magnitude : g.carried;
+    if (g.inexact) bound = g.magnitude + g.carried > max ? infinity<R> : product ? g.carried - g.magnitude : g.carried;
   } else if (std::isfinite(value)) {
     R const carried = !g.inexact ? R(0) : product ? g.carried - g.magnitude : g.carried;
     bound = carried + n * u * (g.magnitude + carried);
@@ -196,8 +190,7 @@ void reference(RefNode<R>& n) {
 }
 
 constexpr Port inputs[] = {{.name = "X", .doc = "any dims"}};
-constexpr Port outputs[] = {
-    {.name = "Y", .doc = "dims of X, or 1 where an axis is reduced; those of X unless given"}};
+constexpr Port outputs[] = {{.name = "Y", .doc = "dims of X, or 1 where an axis is reduced; those of X unless given"}};
 Attr const attrs[] = {
     {.name = "mode",
      .type = AttrType::enumeration,

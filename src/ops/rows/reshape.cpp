@@ -43,21 +43,20 @@ void check(NodeContext& ctx) {
   if (!list(ctx, "dim").empty()) ctx.expect_dims(0, list(ctx, "dim"));
   auto volume = ir::volume(x.dims);
   if (!volume || volume != ir::volume(y.dims))
-    return ctx.fail(Rule::reshape_volume, y.name,
-                    fmt::format("dims [{}], those of '{}' are [{}]", fmt::join(y.dims, ","), x.name,
-                                fmt::join(x.dims, ",")));
+    return ctx.fail(
+        Rule::reshape_volume, y.name,
+        fmt::format("dims [{}], those of '{}' are [{}]", fmt::join(y.dims, ","), x.name, fmt::join(x.dims, ",")));
   ir::Dims const& stride = list(ctx, "stride");
   if (stride.empty()) return;
   if (stride != y.strides)
-    return ctx.fail(Rule::reshape_stride, y.name,
-                    fmt::format("stride [{}], the output has strides [{}]", fmt::join(stride, ","),
-                                fmt::join(y.strides, ",")));
+    return ctx.fail(
+        Rule::reshape_stride, y.name,
+        fmt::format("stride [{}], the output has strides [{}]", fmt::join(stride, ","), fmt::join(y.strides, ",")));
   if (mode == ReshapeMode_t::VIEW_ONLY && volume != 0 && stride.size() == y.dims.size() &&
       x.strides.size() == x.dims.size() && runs(x.dims, x.strides) != runs(y.dims, stride))
     ctx.fail(Rule::reshape_view, y.name,
-             fmt::format("dims [{}] with strides [{}] of '{}' with dims [{}], strides [{}]",
-                         fmt::join(y.dims, ","), fmt::join(stride, ","), x.name, fmt::join(x.dims, ","),
-                         fmt::join(x.strides, ",")));
+             fmt::format("dims [{}] with strides [{}] of '{}' with dims [{}], strides [{}]", fmt::join(y.dims, ","),
+                         fmt::join(stride, ","), x.name, fmt::join(x.dims, ","), fmt::join(x.strides, ",")));
 }
 
 template <class R>

@@ -12,8 +12,8 @@ namespace fusednn::ops {
 FUSEDNN_OP_KINDS(FUSEDNN_ROW)
 #undef FUSEDNN_ROW
 
-/// The bound of a value whose terms may have been infinite: NaN is met exactly, and so is an infinity, unless an operand
-/// is undetermined.
+/// The bound of a value whose terms may have been infinite: NaN is met exactly, and so is an infinity, unless an
+/// operand is undetermined.
 template <class R>
 R settled(R value, R bound, bool undetermined_operand) {
   R const infinity = std::numeric_limits<R>::infinity();
@@ -28,6 +28,7 @@ bool any_undetermined(RefTensor<R> const& t) {
 }
 
 /// Both instantiations of a reference template.
-#define FUSEDNN_REFERENCE(function) {function<double>, function<long double>}
+#define FUSEDNN_REFERENCE(function) \
+  { function<double>, function<long double> }
 
 }  // namespace fusednn::ops

@@ -15,9 +15,7 @@ enum In { Q, K, V, ATTN_SCALE, BIAS, LENGTH_Q, LENGTH_KV, FIRST_UNSUPPORTED_IN }
 enum Out { O, STATS, FIRST_UNSUPPORTED_OUT };
 enum Axis { B, H, S, D };
 
-bool ranks_fit(NodeContext& ctx) {
-  return ctx.in(Q).rank() == 4 && ctx.in(K).rank() == 4 && ctx.in(V).rank() == 4;
-}
+bool ranks_fit(NodeContext& ctx) { return ctx.in(Q).rank() == 4 && ctx.in(K).rank() == 4 && ctx.in(V).rank() == 4; }
 
 ir::Dims o_dims(NodeContext& ctx) {
   ir::Dims dims = ctx.in(Q).dims;
@@ -58,10 +56,9 @@ void check_options(NodeContext& ctx) {
   bool const padding = a.get<bool>("padding_mask");
   for (size_t port : {LENGTH_Q, LENGTH_KV})
     if (ctx.has_in(port) != padding)
-      ctx.fail(Rule::sdpa_padding,
-               ctx.has_in(port) ? std::string_view(ctx.in(port).name) : std::string_view(),
-               fmt::format("padding_mask is {}, {} is {}given", padding,
-                           port == LENGTH_Q ? "SEQ_LEN_Q" : "SEQ_LEN_KV", ctx.has_in(port) ? "" : "not "));
+      ctx.fail(Rule::sdpa_padding, ctx.has_in(port) ? std::string_view(ctx.in(port).name) : std::string_view(),
+               fmt::format("padding_mask is {}, {} is {}given", padding, port == LENGTH_Q ? "SEQ_LEN_Q" : "SEQ_LEN_KV",
+                           ctx.has_in(port) ? "" : "not "));
   if (ctx.has_in(ATTN_SCALE)) {
     check_floating(ctx, ATTN_SCALE);
     if (a.is_set("attn_scale_value"))
@@ -74,8 +71,7 @@ void check_options(NodeContext& ctx) {
   if (stats != ctx.has_out(STATS))
     ctx.fail(Rule::sdpa_stats, "",
              fmt::format("generate_stats is {}, Stats is {}an output", stats, stats ? "not " : ""));
-  if (a.get<bool>("stats_use_log2") && !stats)
-    ctx.fail(Rule::sdpa_stats, "", "stats_use_log2 without generate_stats");
+  if (a.get<bool>("stats_use_log2") && !stats) ctx.fail(Rule::sdpa_stats, "", "stats_use_log2 without generate_stats");
 }
 
 void check(NodeContext& ctx) {
@@ -99,8 +95,7 @@ void check(NodeContext& ctx) {
   for (size_t port : {K, V}) {
     int64_t const heads = ctx.in(port).dims[H];
     if (heads == 0 ? q[H] != 0 : q[H] % heads != 0)
-      ctx.fail(Rule::sdpa_heads, ctx.in(port).name,
-               fmt::format("{} heads, '{}' has {}", heads, ctx.in(Q).name, q[H]));
+      ctx.fail(Rule::sdpa_heads, ctx.in(port).name, fmt::format("{} heads, '{}' has {}", heads, ctx.in(Q).name, q[H]));
   }
   check_options(ctx);
   check_mask(ctx, {q[B], q[H], q[S], k[S]}, BIAS, LENGTH_Q, LENGTH_KV);
@@ -121,8 +116,7 @@ class Scores {
       scale_ = static_cast<R>(*value);
       round_interval(compute_, scale_, scale_error_);
     }
-    undetermined_ =
-        any_undetermined(q_) || any_undetermined(k_) || (n.in[BIAS] && any_undetermined(*n.in[BIAS]));
+    undetermined_ = any_undetermined(q_) || any_undetermined(k_) || (n.in[BIAS] && any_undetermined(*n.in[BIAS]));
   }
 
   Score<R> at(size_t q_row, size_t k_row, int64_t key, MaskOperands<R> const& m, int64_t b, int64_t h,
@@ -140,10 +134,9 @@ class Scores {
     R const n = static_cast<R>(width), u = unit_roundoff<R>(compute_), step = smallest_step<R>(compute_);
     R const factor = std::fabs(scale_) + scale_error_;
     Score<R> s{key, sum * scale_, 0};
-    s.bound = factor * (carried + (n + 3) * u * (magnitude + carried) + n * step) +
-              std::fabs(sum) * scale_error_ + step;
-    if (std::isfinite(s.value) && magnitude > largest<R>(compute_))
-      s.bound = std::numeric_limits<R>::infinity();
+    s.bound =
+        factor * (carried + (n + 3) * u * (magnitude + carried) + n * step) + std::fabs(sum) * scale_error_ + step;
+    if (std::isfinite(s.value) && magnitude > largest<R>(compute_)) s.bound = std::numeric_limits<R>::infinity();
     if (m.has_bias()) {
       s.value += m.bias(b, h, i, key);
       s.bound += m.bias_error(b, h, i, key);
@@ -196,10 +189,8 @@ void reference(RefNode<R>& n) {
 }
 
 constexpr Port unsupported(std::string_view name) {
-  return {.name = name,
-          .doc = "not supported: refused where given",
-          .kind = PortKind::optional,
-          .role = PortRole::index};
+  return {
+      .name = name, .doc = "not supported: refused where given", .kind = PortKind::optional, .role = PortRole::index};
 }
 
 constexpr Port inputs[] = {

@@ -20,8 +20,7 @@ struct Range {
 /// Ranges of the axes; empty where attributes and rank do not go together. Steps of 1 may be given short, as
 /// cudnn_frontend writes them.
 std::vector<Range> ranges_of(ir::Node const& node, size_t rank) {
-  ir::Dims const &slices = node.attrs.get<ir::Dims>("slices"),
-                 &steps = node.attrs.get<ir::Dims>("slice_strides");
+  ir::Dims const &slices = node.attrs.get<ir::Dims>("slices"), &steps = node.attrs.get<ir::Dims>("slice_strides");
   bool const ones = std::all_of(steps.begin(), steps.end(), [](int64_t s) { return s == 1; });
   if (slices.size() != 2 * rank || steps.size() > rank || (!ones && steps.size() != rank)) return {};
   std::vector<Range> ranges;
@@ -29,9 +28,7 @@ std::vector<Range> ranges_of(ir::Node const& node, size_t rank) {
   return ranges;
 }
 
-bool within(Range const& r, int64_t dim) {
-  return 0 <= r.start && r.start <= r.limit && r.limit <= dim && r.step >= 1;
-}
+bool within(Range const& r, int64_t dim) { return 0 <= r.start && r.start <= r.limit && r.limit <= dim && r.step >= 1; }
 
 void infer(NodeContext& ctx) {
   ir::Dims const& x = ctx.in(0).dims;
@@ -50,17 +47,16 @@ void check(NodeContext& ctx) {
   ir::Tensor const& x = ctx.in(0);
   std::vector<Range> const ranges = ranges_of(ctx.node(), x.dims.size());
   if (ranges.empty())
-    return ctx.fail(
-        Rule::slice_rank, x.name,
-        fmt::format("{} ranges, {} steps, rank {}", ctx.attrs().get<ir::Dims>("slices").size() / 2,
-                    ctx.attrs().get<ir::Dims>("slice_strides").size(), x.dims.size()));
+    return ctx.fail(Rule::slice_rank, x.name,
+                    fmt::format("{} ranges, {} steps, rank {}", ctx.attrs().get<ir::Dims>("slices").size() / 2,
+                                ctx.attrs().get<ir::Dims>("slice_strides").size(), x.dims.size()));
   ir::Dims dims;
   for (size_t i = 0; i < ranges.size(); ++i) {
     Range const& r = ranges[i];
     if (!within(r, x.dims[i]))
-      return ctx.fail(Rule::slice_range, x.name,
-                      fmt::format("axis {} from {} to {} in steps of {}, dim[{}] = {}", i, r.start, r.limit,
-                                  r.step, i, x.dims[i]));
+      return ctx.fail(
+          Rule::slice_range, x.name,
+          fmt::format("axis {} from {} to {} in steps of {}, dim[{}] = {}", i, r.start, r.limit, r.step, i, x.dims[i]));
     dims.push_back(r.size());
   }
   ctx.expect_dims(0, dims);
@@ -86,8 +82,7 @@ void reference(RefNode<R>& n) {
 }
 
 constexpr Port inputs[] = {{.name = "X", .doc = "any dims"}};
-constexpr Port outputs[] = {
-    {.name = "Y", .doc = "dim i is ceil((limit - start) / step); packed, memory order of X"}};
+constexpr Port outputs[] = {{.name = "Y", .doc = "dim i is ceil((limit - start) / step); packed, memory order of X"}};
 Attr const attrs[] = {
     {.name = "slices",
      .type = AttrType::integer_pairs,

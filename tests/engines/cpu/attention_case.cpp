@@ -100,13 +100,11 @@ int64_t Tensor::offset(std::array<int64_t, 4> const& at) const {
 }
 
 double Tensor::get(std::array<int64_t, 4> const& at) const {
-  return with_type(
-      type, [&](auto x) { return value_as<double>(static_cast<decltype(x) const*>(data())[offset(at)]); });
+  return with_type(type, [&](auto x) { return value_as<double>(static_cast<decltype(x) const*>(data())[offset(at)]); });
 }
 
 void Tensor::set(std::array<int64_t, 4> const& at, double value) {
-  with_type(type,
-            [&](auto x) { static_cast<decltype(x)*>(data())[offset(at)] = round_to<decltype(x)>(value); });
+  with_type(type, [&](auto x) { static_cast<decltype(x)*>(data())[offset(at)] = round_to<decltype(x)>(value); });
 }
 
 void Tensor::for_each(std::function<void(std::array<int64_t, 4> const&)> const& visit) const {
@@ -142,8 +140,8 @@ bool Tensor::gaps_untouched() const {
   return true;
 }
 
-AttentionCase::AttentionCase(int64_t b, int64_t hq, int64_t hk, int64_t hv, int64_t sq, int64_t skv,
-                             int64_t dqk, int64_t dv, DataType_t type)
+AttentionCase::AttentionCase(int64_t b, int64_t hq, int64_t hk, int64_t hv, int64_t sq, int64_t skv, int64_t dqk,
+                             int64_t dv, DataType_t type)
     : q(Tensor::packed(type, {b, hq, sq, dqk})),
       k(Tensor::packed(type, {b, hk, skv, dqk})),
       v(Tensor::packed(type, {b, hv, skv, dv})),
@@ -313,9 +311,8 @@ AttentionCase::Row AttentionCase::evaluate(int64_t batch, int64_t head, int64_t 
       bound += (score[t] * (error[t] + mean_error + n * u) + tiny) * std::fabs(x);
     }
     row.o[size_t(c)] = value / sum;
-    row.o_bound[size_t(c)] =
-        bound / sum * (1 + out) + (out + 4 * u) * std::fabs(value / sum) +
-        with_type(o.type, [](auto x) { return numeric_limits_of<decltype(x)>().min_subnormal; });
+    row.o_bound[size_t(c)] = bound / sum * (1 + out) + (out + 4 * u) * std::fabs(value / sum) +
+                             with_type(o.type, [](auto x) { return numeric_limits_of<decltype(x)>().min_subnormal; });
   }
   double const factor = stats_base_2 ? 1 / std::log(2.0) : 1;
   row.stats = (top + std::log(sum)) * factor;
@@ -345,8 +342,8 @@ void AttentionCase::check() const {
         }
         if (with_stats && !near(stats.get({b, h, i, 0}), row.stats, row.stats_bound)) {
           ++failures;
-          ADD_FAILURE() << "Stats[" << where << "] = " << stats.get({b, h, i, 0}) << ", expected "
-                        << row.stats << " within " << row.stats_bound;
+          ADD_FAILURE() << "Stats[" << where << "] = " << stats.get({b, h, i, 0}) << ", expected " << row.stats
+                        << " within " << row.stats_bound;
         }
       }
     }

@@ -67,8 +67,8 @@ double unit_roundoff_of(DataType_t type);
 
 /// One attention problem with its operands, an independent evaluation of it in double, and the comparison.
 struct AttentionCase {
-  AttentionCase(int64_t b, int64_t hq, int64_t hk, int64_t hv, int64_t sq, int64_t skv, int64_t dqk,
-                int64_t dv, DataType_t type = DataType_t::FLOAT);
+  AttentionCase(int64_t b, int64_t hq, int64_t hk, int64_t hv, int64_t sq, int64_t skv, int64_t dqk, int64_t dv,
+                DataType_t type = DataType_t::FLOAT);
   AttentionCase(int64_t b, int64_t h, int64_t sq, int64_t skv, int64_t d, DataType_t type = DataType_t::FLOAT)
       : AttentionCase(b, h, h, h, sq, skv, d, d, type) {}
 

@@ -107,8 +107,7 @@ TEST(AttentionMask, BiasOfMinusInfinityMasksAsABandDoes) {
     AttentionCase causal(1, 2, 70, 90, 8, type), biased(1, 2, 70, 90, 8, type);
     causal.right_bound = 0;
     causal.verify();
-    biased.set_bias(DataType_t::FLOAT, {1, 1, 70, 90},
-                    [](auto const& at) { return at[3] <= at[2] ? 0 : -kInf; });
+    biased.set_bias(DataType_t::FLOAT, {1, 1, 70, 90}, [](auto const& at) { return at[3] <= at[2] ? 0 : -kInf; });
     biased.verify();
     EXPECT_EQ(causal.o.bytes(), biased.o.bytes());
     EXPECT_EQ(causal.stats.bytes(), biased.stats.bytes());
@@ -139,8 +138,7 @@ TEST(AttentionMask, SequenceLengths) {
 }
 
 /// What lies at `poisoned` in K or V does not change a bit of O and Stats.
-void expect_no_leak(AttentionCase& c, Tensor AttentionCase::*operand,
-                    std::array<int64_t, 4> const& poisoned) {
+void expect_no_leak(AttentionCase& c, Tensor AttentionCase::*operand, std::array<int64_t, 4> const& poisoned) {
   for (cpu::KernelTable const* level : levels()) {
     c.run_on(*level);
     auto const o = c.o.bytes(), stats = c.stats.bytes();
@@ -188,8 +186,7 @@ TEST(AttentionMask, WhatOneRowSeesReachesThatRowAlone) {
           SCOPED_TRACE(::testing::Message() << "bias " << by_bias << " value " << value);
           AttentionCase c(1, 2, 70, 70, 16, type);
           if (by_bias) {
-            c.set_bias(DataType_t::FLOAT, {1, 1, 70, 70},
-                       [](auto const& at) { return at[3] <= at[2] ? 0 : -kInf; });
+            c.set_bias(DataType_t::FLOAT, {1, 1, 70, 70}, [](auto const& at) { return at[3] <= at[2] ? 0 : -kInf; });
           } else {
             c.right_bound = 0;
           }
@@ -215,8 +212,7 @@ TEST(AttentionMask, WhatOneRowSeesReachesThatRowAlone) {
 
 TEST(AttentionMask, NotANumberInABiasStaysInItsRow) {
   AttentionCase c(1, 1, 20, 70, 8);
-  c.set_bias(DataType_t::FLOAT, {1, 1, 20, 70},
-             [](auto const& at) { return at[2] == 4 && at[3] == 50 ? kNaN : 0.5; });
+  c.set_bias(DataType_t::FLOAT, {1, 1, 20, 70}, [](auto const& at) { return at[2] == 4 && at[3] == 50 ? kNaN : 0.5; });
   c.verify();
   for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(std::isnan(c.o.get({0, 0, i, 0})), i == 4);
   c.right_bound = 10;  // hides key 50 from row 4

@@ -26,8 +26,7 @@ TEST(Attention, QueryAndValueWidthsDiffer) {
 }
 
 TEST(Attention, KeyAndValueHeadsAreSharedIndependently) {
-  for (auto [hq, hk, hv] :
-       {std::array<int64_t, 3>{8, 2, 2}, {8, 1, 8}, {8, 4, 2}, {8, 2, 4}, {12, 4, 6}, {6, 1, 1}}) {
+  for (auto [hq, hk, hv] : {std::array<int64_t, 3>{8, 2, 2}, {8, 1, 8}, {8, 4, 2}, {8, 2, 4}, {12, 4, 6}, {6, 1, 1}}) {
     SCOPED_TRACE(::testing::Message() << hq << " heads over " << hk << " and " << hv);
     AttentionCase c(2, hq, hk, hv, 13, 70, 16, 16);
     c.right_bound = 0;
@@ -90,10 +89,9 @@ TEST(Attention, BiasOfEveryBroadcastShapeEqualsItsFullForm) {
   constexpr int64_t b = 2, h = 4, sq = 33, skv = 70;
   for (DataType_t type : {DataType_t::FLOAT, DataType_t::BFLOAT16}) {
     for (int shape = 0; shape < 16; ++shape) {
-      std::array<int64_t, 4> const dims{shape & 1 ? b : 1, shape & 2 ? h : 1, shape & 4 ? sq : 1,
-                                        shape & 8 ? skv : 1};
-      SCOPED_TRACE(::testing::Message()
-                   << "bias shape " << dims[0] << "," << dims[1] << "," << dims[2] << "," << dims[3]);
+      std::array<int64_t, 4> const dims{shape & 1 ? b : 1, shape & 2 ? h : 1, shape & 4 ? sq : 1, shape & 8 ? skv : 1};
+      SCOPED_TRACE(::testing::Message() << "bias shape " << dims[0] << "," << dims[1] << "," << dims[2] << ","
+                                        << dims[3]);
       for (int64_t hk : {h, int64_t{1}}) {
         AttentionCase c(b, h, hk, hk, sq, skv, 16, 16);
         c.set_bias(type, dims, [](auto const& at) {
@@ -285,9 +283,9 @@ TEST(Attention, OffsetsBeyondThirtyTwoBits) {
   constexpr int64_t apart = (int64_t(1) << 31) + 64;
   AttentionCase small(2, 1, 2, 2, 8, DataType_t::HALF);
   small.run();
-  GuardedBuffer memory[4] = {
-      GuardedBuffer::sparse(size_t(2 * apart * 2)), GuardedBuffer::sparse(size_t(2 * apart * 2)),
-      GuardedBuffer::sparse(size_t(2 * apart * 2)), GuardedBuffer::sparse(size_t(2 * apart * 2))};
+  GuardedBuffer memory[4] = {GuardedBuffer::sparse(size_t(2 * apart * 2)), GuardedBuffer::sparse(size_t(2 * apart * 2)),
+                             GuardedBuffer::sparse(size_t(2 * apart * 2)),
+                             GuardedBuffer::sparse(size_t(2 * apart * 2))};
   AttentionProblem p = small.problem();
   void* scattered[4];
   Tensor const* const packed[4] = {&small.q, &small.k, &small.v, &small.o};

@@ -14,10 +14,10 @@
 namespace fusednn::engines::cpu {
 namespace {
 
-constexpr DataType_t kTypes[kStorageCount] = {
-    DataType_t::FLOAT,    DataType_t::DOUBLE,   DataType_t::HALF,   DataType_t::BFLOAT16,
-    DataType_t::FP8_E4M3, DataType_t::FP8_E5M2, DataType_t::INT8,   DataType_t::UINT8,
-    DataType_t::INT32,    DataType_t::INT64,    DataType_t::BOOLEAN};
+constexpr DataType_t kTypes[kStorageCount] = {DataType_t::FLOAT,    DataType_t::DOUBLE,   DataType_t::HALF,
+                                              DataType_t::BFLOAT16, DataType_t::FP8_E4M3, DataType_t::FP8_E5M2,
+                                              DataType_t::INT8,     DataType_t::UINT8,    DataType_t::INT32,
+                                              DataType_t::INT64,    DataType_t::BOOLEAN};
 
 template <class T>
 bool same(T a, T b) {
@@ -93,11 +93,9 @@ std::vector<C> interesting() {
       }
     }
     std::normal_distribution<double> normal(0, 1);
-    for (int i = 0; i < 20000; ++i)
-      all.push_back(static_cast<C>(normal(random) * std::pow(10.0, i % 40 - 20)));
+    for (int i = 0; i < 20000; ++i) all.push_back(static_cast<C>(normal(random) * std::pow(10.0, i % 40 - 20)));
   } else {
-    for (C x : {std::numeric_limits<C>::min(), std::numeric_limits<C>::max(), C(16777217), C(-16777217),
-                C(33554431)})
+    for (C x : {std::numeric_limits<C>::min(), std::numeric_limits<C>::max(), C(16777217), C(-16777217), C(33554431)})
       all.push_back(x);
     for (C x = -70000; x < 70000; ++x) all.push_back(x);
     for (int i = 0; i < 20000; ++i) all.push_back(static_cast<C>(random()));
@@ -213,8 +211,7 @@ TEST_P(Convert, NothingIsTouchedOutsideTheRun) {
       std::vector<S> untouched(64);
       std::memset(untouched.data(), 0x5a, untouched.size() * sizeof(S));
       EXPECT_EQ(std::memcmp(out.data(), untouched.data(), 8 * sizeof(S)), 0);
-      EXPECT_EQ(std::memcmp(out.data() + 8 + n, untouched.data(), static_cast<size_t>(56 - n) * sizeof(S)),
-                0);
+      EXPECT_EQ(std::memcmp(out.data() + 8 + n, untouched.data(), static_cast<size_t>(56 - n) * sizeof(S)), 0);
     }
   });
 }

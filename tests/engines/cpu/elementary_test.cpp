@@ -67,21 +67,13 @@ std::vector<Case> const& cases() {
       {"tanh", M::TANH_FWD, [](Real x) { return std::tanh(x); }, 3},
       {"sigmoid", M::SIGMOID_FWD, [](Real x) { return gate(1, x); }, 3},
       {"elu", M::ELU_FWD, [](Real x) { return x > 0 ? x : std::expm1(x); }, 3},
-      {"elu_alpha",
-       M::ELU_FWD,
-       [](Real x) { return x > 0 ? x : 0.3f * std::expm1(x); },
-       3,
-       {.elu_alpha = 0.3f}},
+      {"elu_alpha", M::ELU_FWD, [](Real x) { return x > 0 ? x : 0.3f * std::expm1(x); }, 3, {.elu_alpha = 0.3f}},
       {"gelu", M::GELU_FWD, [](Real x) { return x * normal_cdf(x); }, 4.5f},
       {"gelu_tanh", M::GELU_APPROX_TANH_FWD, [](Real x) { return gate(x, gelu_exponent(x)); }, 4},
       {"swish", M::SWISH_FWD, [](Real x) { return gate(x, x); }, 3},
       {"swish_beta", M::SWISH_FWD, [](Real x) { return gate(x, 1.7f * x); }, 4, {.swish_beta = 1.7f}},
       {"softplus", M::SOFTPLUS_FWD, [](Real x) { return softplus(x, 1); }, 4},
-      {"softplus_beta",
-       M::SOFTPLUS_FWD,
-       [](Real x) { return softplus(x, 0.7f); },
-       4,
-       {.softplus_beta = 0.7f}},
+      {"softplus_beta", M::SOFTPLUS_FWD, [](Real x) { return softplus(x, 0.7f); }, 4, {.softplus_beta = 0.7f}},
       {"sin", M::SIN, [](Real x) { return std::sin(x); }, 1},
       {"cos", M::COS, [](Real x) { return std::cos(x); }, 1},
       {"tan", M::TAN, [](Real x) { return std::tan(x); }, 1.5f},
@@ -155,9 +147,7 @@ TEST_P(Elementary, DerivativesStayCloseToTheirTerms) {
        [=](Real x) { return normal_cdf(x) + std::fabs(x) * density(x); }},
       {"gelu_tanh_bwd", M::GELU_APPROX_TANH_BWD,
        [=](Real x) { return gate(1, gelu_exponent(x)) * (1 + x * gate(1, -gelu_exponent(x)) * slope(x)); },
-       [=](Real x) {
-         return gate(1, gelu_exponent(x)) * (1 + std::fabs(x) * gate(1, -gelu_exponent(x)) * slope(x));
-       }},
+       [=](Real x) { return gate(1, gelu_exponent(x)) * (1 + std::fabs(x) * gate(1, -gelu_exponent(x)) * slope(x)); }},
   };
   std::vector<float> x = sweep();
   std::erase_if(x, [](float v) { return std::fabs(v) > 1e4f; });

@@ -23,8 +23,8 @@ class FoldLoops : public EveryLevel {
     if constexpr (std::is_integral_v<T>)
       EXPECT_EQ(acc, lanes[0]);
     else
-      EXPECT_TRUE((std::isnan(acc) && std::isnan(lanes[0])) ||
-                  std::fabs(acc - lanes[0]) <= 1e-4 * std::fabs(acc) || acc == lanes[0])
+      EXPECT_TRUE((std::isnan(acc) && std::isnan(lanes[0])) || std::fabs(acc - lanes[0]) <= 1e-4 * std::fabs(acc) ||
+                  acc == lanes[0])
           << acc << " against " << lanes[0];
     return acc;
   }
@@ -60,8 +60,7 @@ TEST_P(FoldLoops, ExtremesKeepNaNWhereverItStands) {
       EXPECT_EQ(run(Fold::MIN, x), -3.0f);
       EXPECT_EQ(run(Fold::ABS_MAX, x), 3.0f);
       x[at] = nan;
-      EXPECT_TRUE(std::isnan(run(Fold::MAX, x)) && std::isnan(run(Fold::MIN, x)) &&
-                  std::isnan(run(Fold::ABS_MAX, x)));
+      EXPECT_TRUE(std::isnan(run(Fold::MAX, x)) && std::isnan(run(Fold::MIN, x)) && std::isnan(run(Fold::ABS_MAX, x)));
     }
   }
 }

@@ -44,8 +44,7 @@ class GemmTest : public EveryLevel {
       b_span += (axis.size - 1) * axis.b_stride;
     }
     auto const span = [](int64_t rows, int64_t columns, GemmMatrix const& x) {
-      return std::max<int64_t>(rows - 1, 0) * x.row_stride +
-             std::max<int64_t>(columns - 1, 0) * x.column_stride;
+      return std::max<int64_t>(rows - 1, 0) * x.row_stride + std::max<int64_t>(columns - 1, 0) * x.column_stride;
     };
     a_span += span(problem.m, problem.k, problem.a);
     b_span += span(problem.k, problem.n, problem.b);
@@ -64,8 +63,7 @@ class GemmTest : public EveryLevel {
                              char(0xff));  // NaN, -1
     char* const workspace = memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) & 63);
     size_t const elements = static_cast<size_t>(batches * problem.m * problem.n);
-    Sink<Lane> sink{std::vector<Lane>(elements, Lane(-1)), std::vector<int>(elements, 0), problem.m,
-                    problem.n};
+    Sink<Lane> sink{std::vector<Lane>(elements, Lane(-1)), std::vector<int>(elements, 0), problem.m, problem.n};
     gemm.run(a.data(), b.data(), workspace, Sink<Lane>::take, &sink);
     EXPECT_TRUE(!problem.whole_rows || sink.whole_rows);
     for (size_t i = 0; i < guard; ++i)
@@ -81,15 +79,14 @@ class GemmTest : public EveryLevel {
         for (int64_t j = 0; j < problem.n; ++j) {
           double exact = 0;  // products of short numbers: exact in double, and in float lanes too
           for (int64_t k = 0; k < problem.k; ++k) {
-            exact += value_as<double>(a[static_cast<size_t>(a_offset + i * problem.a.row_stride +
-                                                            k * problem.a.column_stride)]) *
-                     value_as<double>(b[static_cast<size_t>(b_offset + k * problem.b.row_stride +
-                                                            j * problem.b.column_stride)]);
+            exact += value_as<double>(
+                         a[static_cast<size_t>(a_offset + i * problem.a.row_stride + k * problem.a.column_stride)]) *
+                     value_as<double>(
+                         b[static_cast<size_t>(b_offset + k * problem.b.row_stride + j * problem.b.column_stride)]);
           }
           size_t const at = static_cast<size_t>((batch * problem.m + i) * problem.n + j);
           ASSERT_EQ(sink.covered[at], 1) << "batch " << batch << " [" << i << ", " << j << "]";
-          ASSERT_EQ(static_cast<double>(sink.c[at]), exact)
-              << "batch " << batch << " [" << i << ", " << j << "]";
+          ASSERT_EQ(static_cast<double>(sink.c[at]), exact) << "batch " << batch << " [" << i << ", " << j << "]";
         }
       }
     }
@@ -149,8 +146,7 @@ TEST_P(GemmTest, StorageTypesAreConvertedOnTheWay) {
     for (bool transposed : {false, true}) {
       auto const p = [&](Storage s, Compute c) {
         GemmProblem x = problem_of(m, 37, 130, s, c);
-        if (transposed)
-          x.b.row_stride = 1, x.b.column_stride = x.k, x.a.row_stride = 1, x.a.column_stride = x.m;
+        if (transposed) x.b.row_stride = 1, x.b.column_stride = x.k, x.a.row_stride = 1, x.a.column_stride = x.m;
         return x;
       };
       check<float, half_t>(p(Storage::F16, Compute::F32), 2);
@@ -183,8 +179,8 @@ TEST_P(GemmTest, IntegersWrap) {
   std::vector<int32_t> const a(12, 1 << 30), b(32, 3);
   std::vector<char> memory(static_cast<size_t>(gemm.workspace_bytes()) + 64);
   Sink<int32_t> sink{std::vector<int32_t>(96), std::vector<int>(96), 6, 16};
-  gemm.run(a.data(), b.data(), memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) & 63),
-           Sink<int32_t>::take, &sink);
+  gemm.run(a.data(), b.data(), memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) & 63), Sink<int32_t>::take,
+           &sink);
   for (int32_t c : sink.c) EXPECT_EQ(c, static_cast<int32_t>(6u << 30));
 }
 

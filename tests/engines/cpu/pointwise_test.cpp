@@ -63,8 +63,7 @@ class Pointwise : public EveryLevel {
       }
       auto const fns = row.fns<Real>();
       Real const unit = static_cast<Real>(type_info(compute)->limits.unit_roundoff);
-      Real const step =
-          std::is_integral_v<T> ? 0 : static_cast<Real>(type_info(compute)->limits.min_subnormal);
+      Real const step = std::is_integral_v<T> ? 0 : static_cast<Real>(type_info(compute)->limits.min_subnormal);
       bool const derivative = base::to_string(mode).ends_with("BWD");
       auto const judge = [&](T got, T a, T b, T c) {
         if (derivative && std::isinf(static_cast<double>(a)))
@@ -78,8 +77,7 @@ class Pointwise : public EveryLevel {
           exact = std::fabs(exact) > std::numeric_limits<T>::max()
                       ? std::copysign(std::numeric_limits<Real>::infinity(), exact)
                       : exact;
-          Real const bound =
-              row.ulps * (unit * fns.magnitude(exact_params, a, b, c) + step) + unit * std::fabs(exact);
+          Real const bound = row.ulps * (unit * fns.magnitude(exact_params, a, b, c) + step) + unit * std::fabs(exact);
           bool const right = std::isnan(exact)   ? std::isnan(got)
                              : std::isinf(exact) ? got == exact
                                                  : got == exact || std::fabs(got - exact) <= bound;

@@ -8,8 +8,7 @@ int main() {
   fusednn::handle_t handle = nullptr;
   fusednn::graph::Graph graph;
   graph.set_io_data_type(fusednn::DataType_t::FLOAT).set_compute_data_type(fusednn::DataType_t::FLOAT);
-  auto const x =
-      graph.tensor(fusednn::graph::Tensor_attributes().set_name("x").set_dim({1, 3}).set_stride({3, 1}));
+  auto const x = graph.tensor(fusednn::graph::Tensor_attributes().set_name("x").set_dim({1, 3}).set_stride({3, 1}));
   auto const y =
       graph.pointwise(x, fusednn::graph::Pointwise_attributes().set_mode(fusednn::PointwiseMode_t::RELU_FWD));
   y->set_output(true);

@@ -80,8 +80,7 @@ inline constexpr int kMaxVectors = kVectorRegisters == 32 ? 4 : 2;
 constexpr int tile_rows(int nv) { return nv == kMaxVectors ? 6 : 8; }
 
 template <class T, int nv, Order order, Epilogue epilogue, int mr>
-[[gnu::always_inline]] inline void product_rest(Product<T> const& g, int64_t rest, int64_t row,
-                                                int64_t column) {
+[[gnu::always_inline]] inline void product_rest(Product<T> const& g, int64_t rest, int64_t row, int64_t column) {
   if constexpr (mr > 0) {
     if (rest == mr) return product_tile<T, mr, nv, order, epilogue>(g, row, column);
     product_rest<T, nv, order, epilogue, mr - 1>(g, rest, row, column);

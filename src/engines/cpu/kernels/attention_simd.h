@@ -127,8 +127,7 @@ struct ExpConstants<float> {
   static constexpr float lowest = -104.0f;
   static constexpr float log2_e = 1.44269504088896341f;
   static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-  static constexpr float round =
-      12582912.0f;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
+  static constexpr float round = 12582912.0f;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
   static constexpr int significand_bits = 23, bias = 127;
   // e^r on |r| <= 0.3467, highest power first: a minimax fit of (e^r - 1 - r) / r^2, off by 0.05 units in the
   // last place of the result.
@@ -182,8 +181,7 @@ template <class T>
   M<T> const exponent = (M<T>)shifted - (M<T>)splat<T>(C::round);
   M<T> const half = exponent >> 1;
   M<T> const bias = splat_int<T>(C::bias);
-  p = p * (V<T>)((half + bias) << C::significand_bits) *
-      (V<T>)((exponent - half + bias) << C::significand_bits);
+  p = p * (V<T>)((half + bias) << C::significand_bits) * (V<T>)((exponent - half + bias) << C::significand_bits);
 #endif
   return vanishes ? splat<T>(0) : p;
 }

@@ -157,8 +157,7 @@ class Task {
   };
 
   /// The block's rows of K or V as T, `padded` wide: where they lie, or converted into `panel`.
-  Rows key_rows(AttentionInput const& in, int64_t head, bool in_place, int64_t width, int64_t padded,
-                T* panel) const {
+  Rows key_rows(AttentionInput const& in, int64_t head, bool in_place, int64_t width, int64_t padded, T* panel) const {
     char const* const first = element(in, batch_, head, key_begin_, 0);
     if (in_place) return {reinterpret_cast<T const*>(first), in.strides[2]};
     for (int64_t j = 0; j < keys_; ++j) {

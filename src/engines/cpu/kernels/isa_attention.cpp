@@ -19,9 +19,7 @@ void run(AttentionProblem const& p, int64_t begin, int64_t end, void* scratch) {
   for (int64_t i = begin; i < end; ++i) task.run(i);
 }
 
-int64_t task_count(AttentionProblem const& p) {
-  return p.in_double ? count_tasks<double>(p) : count_tasks<float>(p);
-}
+int64_t task_count(AttentionProblem const& p) { return p.in_double ? count_tasks<double>(p) : count_tasks<float>(p); }
 
 size_t scratch_bytes(AttentionProblem const& p) {
   return p.in_double ? size_t(Blocking<double>(p).total) * sizeof(double)

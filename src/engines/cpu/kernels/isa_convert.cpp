@@ -101,9 +101,7 @@ FUSEDNN_FN float nearest(float x, float low, float high) {
   r = r > high ? high : r;
   return r == r ? r + 0.0f : 0.0f;
 }
-FUSEDNN_FN int32_t int32_of(double x) {
-  return static_cast<int32_t>(nearest(x, -2147483648.0, 2147483647.0));
-}
+FUSEDNN_FN int32_t int32_of(double x) { return static_cast<int32_t>(nearest(x, -2147483648.0, 2147483647.0)); }
 FUSEDNN_FN int32_t int32_of(float x) {
   float const r = nearest(x, -2147483648.0f, 2147483520.0f);  // the largest float below 2^31
   return x >= 2147483648.0f ? 2147483647 : static_cast<int32_t>(r);
@@ -133,9 +131,7 @@ struct Small {
   FUSEDNN_FN static C get(T b) {
     return static_cast<C>(b);
   }
-  FUSEDNN_FN static T put(float x) {
-    return static_cast<T>(static_cast<int32_t>(nearest(x, float(Low), float(High))));
-  }
+  FUSEDNN_FN static T put(float x) { return static_cast<T>(static_cast<int32_t>(nearest(x, float(Low), float(High)))); }
   FUSEDNN_FN static T put(double x) { return static_cast<T>(static_cast<int32_t>(nearest(x, Low, High))); }
   FUSEDNN_FN static T put(int32_t x) {
     int32_t const above = x < Low ? Low : x;

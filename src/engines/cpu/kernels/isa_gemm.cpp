@@ -63,10 +63,8 @@ void tile_of(int rows, int64_t depth, T const* a, T const* b, int64_t ldb, T* c,
 }
 
 template <class T>
-void micro(int rows, int64_t depth, void const* a, void const* b, int64_t ldb, void* c, int64_t ldc,
-           bool add) {
-  tile_of<T>(rows, depth, static_cast<T const*>(a), static_cast<T const*>(b), ldb, static_cast<T*>(c), ldc,
-             add);
+void micro(int rows, int64_t depth, void const* a, void const* b, int64_t ldb, void* c, int64_t ldc, bool add) {
+  tile_of<T>(rows, depth, static_cast<T const*>(a), static_cast<T const*>(b), ldb, static_cast<T*>(c), ldc, add);
 }
 
 // Four rows of four become four columns: half a shuffle per element, where a scalar copy costs a load and a
@@ -137,23 +135,20 @@ void dots(int64_t depth, T const* a, int64_t lda, T const* b, int64_t ldb, T* c,
 }
 
 template <class T>
-void dot(int rows, int columns, int64_t depth, void const* a, int64_t lda, void const* b, int64_t ldb,
-         void* c, int64_t ldc, bool add) {
+void dot(int rows, int columns, int64_t depth, void const* a, int64_t lda, void const* b, int64_t ldb, void* c,
+         int64_t ldc, bool add) {
   T const* const left = static_cast<T const*>(a);
   T* const out = static_cast<T*>(c);
   for (int j = 0; j < columns; j += 4) {
     T const* const right = static_cast<T const*>(b) + j * ldb;
     int i = 0;
     if (j + 4 <= columns) {
-      for (; i + 4 <= rows; i += 4)
-        dots<T, 4, 4>(depth, left + i * lda, lda, right, ldb, out + i * ldc + j, ldc, add);
-      for (; i < rows; ++i)
-        dots<T, 1, 4>(depth, left + i * lda, lda, right, ldb, out + i * ldc + j, ldc, add);
+      for (; i + 4 <= rows; i += 4) dots<T, 4, 4>(depth, left + i * lda, lda, right, ldb, out + i * ldc + j, ldc, add);
+      for (; i < rows; ++i) dots<T, 1, 4>(depth, left + i * lda, lda, right, ldb, out + i * ldc + j, ldc, add);
     } else {
       for (; i < rows; ++i) {
         for (int jj = j; jj < columns; ++jj) {
-          dots<T, 1, 1>(depth, left + i * lda, lda, right + (jj - j) * ldb, ldb, out + i * ldc + jj, ldc,
-                        add);
+          dots<T, 1, 1>(depth, left + i * lda, lda, right + (jj - j) * ldb, ldb, out + i * ldc + jj, ldc, add);
         }
       }
     }

@@ -5,7 +5,8 @@
 // Every file named isa_*.cpp is compiled once per level (x86-64-v2: SSE4.2, v3: AVX2 and FMA, v4: AVX-512
 // F/BW/DQ/VL), in a namespace of its own and without library templates, so that code for a newer CPU can
 // never be linked into the path of an older one. `kernels()` asks the CPU once, through
-// __builtin_cpu_supports, and returns the best table it can run. Other architectures have the first level alone, compiled for their own baseline.
+// __builtin_cpu_supports, and returns the best table it can run. Other architectures have the first level alone,
+// compiled for their own baseline.
 //
 // The loops assume live denormals, round-to-nearest and default exception masks. They are compiled with
 // -fno-math-errno -fno-trapping-math and may contract a*b+c; nothing is reassociated.
@@ -51,8 +52,7 @@ struct KernelTable {
   char const* name;
 
   // dst[i] = mode(a[i], b[i], c[i]); dst may be an operand. Null where a mode has no such variant.
-  using Pointwise = void (*)(void* dst, void const* a, void const* b, void const* c, int64_t n,
-                             void const* params);
+  using Pointwise = void (*)(void* dst, void const* a, void const* b, void const* c, int64_t n, void const* params);
   Pointwise pointwise[kComputeCount][kPointwiseCount][kSpreadCount];
 
   // Between strided storage and a dense run of lanes; strides count elements.
