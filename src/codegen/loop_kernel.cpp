@@ -388,23 +388,31 @@ class Writer : LoopValues, KernelText {
     return k;
   }
 
+  static int64_t blocks(int64_t n, int64_t each) { return (n + each - 1) / each; }
+  /// Blocks of a grid; where there are more to run, each block takes several.
+  static uint32_t grid_of(int64_t n, int64_t each) {
+    return static_cast<uint32_t>(std::min<int64_t>(blocks(n, each), INT32_MAX));
+  }
+  void open_blocks(int64_t n, int64_t each) {
+    open(fmt::format("for (Index block = blockIdx.x; block < {}; block += gridDim.x)", size(blocks(n, each))));
+  }
+
   int block_threads() const { return schedule_.threads * schedule_.rows_per_block; }
 
   void launch(LoopKernel& k) const {
     int64_t const kept = schedule_.kept_count();
-    auto blocks = [](int64_t n, int64_t each) { return static_cast<uint32_t>((n + each - 1) / each); };
     k.grid_y = static_cast<uint32_t>(schedule_.splits);
     switch (schedule_.mapping) {
       case Mapping::elements:
-        k.grid_x = blocks(kept / schedule_.run, 256);
+        k.grid_x = grid_of(kept / schedule_.run, 256);
         k.block_x = 256;
         break;
       case Mapping::rows:
-        k.grid_x = blocks(kept, schedule_.rows_per_block);
+        k.grid_x = grid_of(kept, schedule_.rows_per_block);
         k.block_x = static_cast<uint32_t>(block_threads());
         break;
       case Mapping::columns:
-        k.grid_x = blocks(kept / schedule_.run, schedule_.threads);
+        k.grid_x = grid_of(kept / schedule_.run, schedule_.threads);
         k.block_x = static_cast<uint32_t>(schedule_.threads);
         k.block_y = static_cast<uint32_t>(schedule_.lanes_y);
         break;
@@ -429,12 +437,14 @@ class Writer : LoopValues, KernelText {
   }
 
   void write_elements() {
-    line("Index const item = Index(blockIdx.x) * 256 + threadIdx.x;");
-    line("if (item >= {}) return;", size(schedule_.kept_count() / schedule_.run));
+    std::string const count = size(schedule_.kept_count() / schedule_.run);
+    open(fmt::format(
+        "for (Index item = Index(blockIdx.x) * 256 + threadIdx.x; item < {}; item += Index(gridDim.x) * 256)", count));
     coordinates(schedule_.kept, "item", 'x', true);
     for (size_t a = 0; a < schedule_.accesses.size(); ++a)
       line("Index const o{} = {};", a, offset(schedule_.kept, a, 'x', schedule_.accesses[a].offset));
     chunk(0);
+    close();
   }
 
   void write_rows() {
@@ -444,7 +454,8 @@ class Writer : LoopValues, KernelText {
     else
       line("double* const shared = nullptr;");
     line("int const thread = threadIdx.x % {};", threads);
-    line("Index const row = Index(blockIdx.x) * {} + threadIdx.x / {};", schedule_.rows_per_block, threads);
+    open_blocks(schedule_.kept_count(), schedule_.rows_per_block);
+    line("Index const row = block * {} + threadIdx.x / {};", schedule_.rows_per_block, threads);
     line("bool const live = row < {};", size(schedule_.kept_count()));
     line("Index const item = live ? row : Index(0);");
     coordinates(schedule_.kept, "item", 'x', false);
@@ -481,6 +492,7 @@ class Writer : LoopValues, KernelText {
     open("if (live && thread == 0)");
     store_rows();
     close();
+    close();
   }
 
   /// Stores of per-row values and of finished reductions.
@@ -508,7 +520,8 @@ class Writer : LoopValues, KernelText {
   void write_columns() {
     int const run = schedule_.run;
     line("__shared__ double shared[256];");
-    line("Index const item = Index(blockIdx.x) * 32 + threadIdx.x;");
+    open_blocks(schedule_.kept_count() / run, 32);
+    line("Index const item = block * 32 + threadIdx.x;");
     line("bool const live = item < {};", size(schedule_.kept_count() / run));
     line("Index const column = live ? item : Index(0);");
     coordinates(schedule_.kept, "column", 'x', true);
@@ -555,12 +568,14 @@ class Writer : LoopValues, KernelText {
     }
     close();
     close();
+    close();
   }
 
   /// The second kernel: a warp joins the partial results of one kept index.
   LoopKernel write_join() {
     begin(entry_name("join"), "256");
-    line("Index const item = Index(blockIdx.x) * 8 + threadIdx.x / 32;");
+    open_blocks(schedule_.kept_count(), 8);
+    line("Index const item = block * 8 + threadIdx.x / 32;");
     std::string const kept = size(schedule_.kept_count());
     line("bool const live = item < {};", kept);
     line("Index const row = live ? item : Index(0);");
@@ -588,10 +603,11 @@ class Writer : LoopValues, KernelText {
            storage(s.tensor), result(s.value));
     }
     close();
+    close();
     add_partials(arguments, operands);
     LoopKernel k = end(arguments);
     k.operands = std::move(operands);
-    k.grid_x = static_cast<uint32_t>((schedule_.kept_count() + 7) / 8);
+    k.grid_x = grid_of(schedule_.kept_count(), 8);
     k.block_x = 256;
     k.description = fmt::format("{}: {} x {} partial results", k.entry, schedule_.kept_count(), schedule_.splits);
     return k;
