@@ -413,12 +413,11 @@ class Writer : LoopValues, KernelText {
         break;
       case Mapping::columns:
         k.grid_x = grid_of(kept / schedule_.run, schedule_.threads);
-        k.block_x = static_cast<uint32_t>(schedule_.threads);
-        k.block_y = static_cast<uint32_t>(schedule_.lanes_y);
+        k.block_x = static_cast<uint32_t>(schedule_.threads * schedule_.lanes);
         break;
     }
     k.description = fmt::format("{}: {} x {} in runs of {}, {} threads{}{}", k.entry, kept, schedule_.reduced_count(),
-                                schedule_.run, k.block_x * k.block_y, schedule_.resident ? ", row in registers" : "",
+                                schedule_.run, k.block_x, schedule_.resident ? ", row in registers" : "",
                                 schedule_.splits > 1 ? fmt::format(", {} splits", schedule_.splits) : "");
   }
 
@@ -507,7 +506,7 @@ class Writer : LoopValues, KernelText {
     if (schedule_.splits == 1) return;
     for (size_t v = 0; v < program_.values.size(); ++v)
       if (folds(static_cast<ValueId>(v)))
-        line("partial{}[Index(blockIdx.y) * {} + row] = joined{};", v, size(schedule_.kept_count()), v);
+        line("partial{}[row * {} + blockIdx.y] = joined{};", v, size(schedule_.splits), v);
   }
 
   /// A reduction that is stored alone, with the rounding that may stand between.
@@ -520,8 +519,9 @@ class Writer : LoopValues, KernelText {
   void write_columns() {
     int const run = schedule_.run;
     line("__shared__ double shared[256];");
-    open_blocks(schedule_.kept_count() / run, 32);
-    line("Index const item = block * 32 + threadIdx.x;");
+    int const side = schedule_.threads;
+    open_blocks(schedule_.kept_count() / run, side);
+    line("Index const item = block * {} + threadIdx.x % {};", side, side);
     line("bool const live = item < {};", size(schedule_.kept_count() / run));
     line("Index const column = live ? item : Index(0);");
     coordinates(schedule_.kept, "column", 'x', true);
@@ -538,7 +538,8 @@ class Writer : LoopValues, KernelText {
     int64_t const count = schedule_.reduced_count();
     std::string const per = size((count + schedule_.splits - 1) / schedule_.splits);
     line("Index const end = live ? min({}, Index(blockIdx.y + 1) * {}) : Index(0);", size(count), per);
-    open(fmt::format("for (Index step = Index(blockIdx.y) * {} + threadIdx.y; step < end; step += 8)", per));
+    open(fmt::format("for (Index step = Index(blockIdx.y) * {} + threadIdx.x / {}; step < end; step += {})", per, side,
+                     schedule_.lanes));
     coordinates(schedule_.reduced, "step", 'y', false);
     for (size_t a = 0; a < schedule_.accesses.size(); ++a)
       line("Index const o{} = b{} + {};", a, a, offset(schedule_.reduced, a, 'y', 0));
@@ -547,9 +548,9 @@ class Writer : LoopValues, KernelText {
     for (size_t v = 0; v < program_.values.size(); ++v)
       if (folds(static_cast<ValueId>(v))) {
         LoopValue const& x = program_.values[v];
-        line("join_lanes<{}>(a{}, shared);", fold_name(mode_of(x)), v);
+        line("join_lanes<{}, {}>(a{}, shared);", fold_name(mode_of(x)), side, v);
       }
-    open("if (live && threadIdx.y == 0)");
+    open(fmt::format("if (live && threadIdx.x < {})", side));
     line("#pragma unroll");
     open(fmt::format("for (int j = 0; j < {}; ++j)", run));
     for (size_t v = 0; v < program_.values.size(); ++v) {
@@ -571,12 +572,16 @@ class Writer : LoopValues, KernelText {
     close();
   }
 
-  /// The second kernel: a warp joins the partial results of one kept index.
+  /// The second kernel joins the partial results: those of a row lie side by side, those of neighbouring columns too.
   LoopKernel write_join() {
     begin(entry_name("join"), "256");
-    open_blocks(schedule_.kept_count(), 8);
-    line("Index const item = block * 8 + threadIdx.x / 32;");
-    std::string const kept = size(schedule_.kept_count());
+    int const threads = rows() ? power_of_two_at_least(schedule_.splits, 32, 256) : 8;
+    int const each = 256 / threads;
+    std::string const first = fmt::format("threadIdx.x {} {}", rows() ? '%' : '/', rows() ? threads : each);
+    std::string const kept = size(schedule_.kept_count()), splits = size(schedule_.splits);
+    line("__shared__ double shared[256];");
+    open_blocks(schedule_.kept_count(), each);
+    line("Index const item = block * {} + threadIdx.x {} {};", each, rows() ? '/' : '%', rows() ? threads : each);
     line("bool const live = item < {};", kept);
     line("Index const row = live ? item : Index(0);");
     coordinates(schedule_.kept, "row", 'x', false);
@@ -586,13 +591,16 @@ class Writer : LoopValues, KernelText {
       if (!folds(static_cast<ValueId>(v))) continue;
       LoopValue const& x = program_.values[v];
       std::string_view const fold = fold_name(mode_of(x)), lane = lane_name(x.type);
-      line("{} a{} = {}::start<{}>();", lane, v, fold, lane);
-      line("for (Index i = threadIdx.x % 32; i < {}; i += 32) a{} = {}::join(a{}, partial{}[i * {} + row]);",
-           size(schedule_.splits), v, fold, v, v, kept);
-      line("{} const joined{} = join_threads<{}, 32>(a{}, nullptr);", lane, v, fold, v);
-      line("{} const r{} = {};", lane, v, finished(x, fmt::format("joined{}", v), schedule_.reduced_count()));
+      line("{} a{}[1] = {{{}::start<{}>()}};", lane, v, fold, lane);
+      line("for (Index i = {}; i < {}; i += {}) a{}[0] = {}::join(a{}[0], partial{}[{}]);", first, splits, threads, v,
+           fold, v, v, rows() ? fmt::format("row * {} + i", splits) : fmt::format("i * {} + row", kept));
+      if (rows())
+        line("a{}[0] = join_threads<{}, {}>(a{}[0], shared);", v, fold, threads, v);
+      else
+        line("join_lanes<{}, {}>(a{}, shared);", fold, each, v);
+      line("{} const r{} = {};", lane, v, finished(x, fmt::format("a{}[0]", v), schedule_.reduced_count()));
     }
-    open("if (live && threadIdx.x % 32 == 0)");
+    open(fmt::format("if (live && {} == 0)", first));
     for (size_t i = 0; i < program_.stores.size(); ++i) {
       LoopStore const& s = program_.stores[i];
       if (!value(s.value).terminal) continue;
@@ -607,7 +615,7 @@ class Writer : LoopValues, KernelText {
     add_partials(arguments, operands);
     LoopKernel k = end(arguments);
     k.operands = std::move(operands);
-    k.grid_x = grid_of(schedule_.kept_count(), 8);
+    k.grid_x = grid_of(schedule_.kept_count(), each);
     k.block_x = 256;
     k.description = fmt::format("{}: {} x {} partial results", k.entry, schedule_.kept_count(), schedule_.splits);
     return k;

@@ -108,40 +108,57 @@ bool offsets_fit(LoopSchedule const& s) {
   return true;
 }
 
-int power_of_two_at_least(int64_t n, int most) {
-  int p = 1;
-  while (p < n && p < most) p *= 2;
-  return p;
-}
+// Elements that one block reduces where a reduction is split: enough that its partial result costs nothing beside
+// them. It does not depend on how many rows there are, so that a row's result does not either.
+constexpr int64_t row_split = 32768;
+constexpr int64_t most_splits = 65535;  // blocks along y
 
-void schedule_rows(LoopSchedule& s, bool may_split, int multiprocessors) {
+void schedule_rows(LoopSchedule& s, bool may_split) {
   int64_t const chunks = (s.reduced_count() + s.run - 1) / s.run;
   constexpr int most_resident_elements = 64;
-  s.threads = power_of_two_at_least((chunks + 3) / 4, 1024);
-  if (s.threads < 32) s.threads = power_of_two_at_least(chunks, 32);
+  s.threads = power_of_two_at_least((chunks + 3) / 4, 1, 1024);
+  if (s.threads < 32) s.threads = power_of_two_at_least(chunks, 1, 32);
   int64_t const each = (chunks + s.threads - 1) / s.threads;
   s.resident = each * s.run <= most_resident_elements ? static_cast<int>(std::max<int64_t>(each, 1)) : 0;
   s.rows_per_block = s.threads >= 128 ? 1 : 128 / s.threads;
-  int64_t const blocks = (s.kept_count() + s.rows_per_block - 1) / s.rows_per_block;
-  int64_t const wanted = 2L * multiprocessors;
-  if (may_split && blocks < wanted && chunks > 4 * s.threads) {
+  if (may_split && s.reduced_count() >= 2 * row_split) {
     s.threads = 256;
     s.rows_per_block = 1;
     s.resident = 0;
-    s.splits = std::clamp<int64_t>(wanted / std::max<int64_t>(s.kept_count(), 1), 1, (chunks + 1023) / 1024);
+    s.splits = std::min(s.reduced_count() / row_split, most_splits);
   }
 }
 
 void schedule_columns(LoopSchedule& s, int multiprocessors) {
-  s.threads = 32;
-  s.lanes_y = 8;
+  s.threads = power_of_two_at_least(s.kept_count() / s.run, 1, 32);
+  s.lanes = 256 / s.threads;
   int64_t const blocks = (s.kept_count() / s.run + s.threads - 1) / s.threads;
   int64_t const wanted = 4L * multiprocessors;
   s.splits = std::clamp<int64_t>(wanted / std::max<int64_t>(blocks, 1), 1,
-                                 std::max<int64_t>(s.reduced_count() / (4 * s.lanes_y), 1));
+                                 std::max<int64_t>(s.reduced_count() / (4 * s.lanes), 1));
+}
+
+/// The access that moves most bytes along these axes: the order in which they are walked is its own.
+size_t leading_access(std::vector<Access> const& accesses, std::initializer_list<std::vector<Axis> const*> axes) {
+  size_t leading = 0;
+  int64_t most = -1;
+  for (size_t i = 0; i < accesses.size(); ++i) {
+    int64_t bytes = accesses[i].bytes;
+    for (auto const* list : axes)
+      for (Axis const& a : *list)
+        if (strided_along(a, i)) bytes *= a.size;
+    if (bytes > most) most = bytes, leading = i;
+  }
+  return leading;
 }
 
 }  // namespace
+
+int power_of_two_at_least(int64_t n, int least, int most) {
+  int p = least;
+  while (p < n && p < most) p *= 2;
+  return p;
+}
 
 int64_t LoopSchedule::kept_count() const { return product(kept); }
 int64_t LoopSchedule::reduced_count() const { return product(reduced); }
@@ -170,27 +187,21 @@ LoopSchedule schedule_loop(ir::OpGraph const& graph, passes::Partition const& pa
     for (Access const& access : s.accesses) a.strides.push_back(stride_of(graph, program, access, axis));
     (reduced[axis] ? reduced_list : kept_axes).push_back(std::move(a));
   }
-  // What moves most bytes leads: the access that steps along most elements.
-  size_t leading = 0;
-  int64_t most = -1;
-  for (size_t i = 0; i < s.accesses.size(); ++i) {
-    int64_t bytes = s.accesses[i].bytes;
-    for (auto const* list : {&kept_axes, &reduced_list})
-      for (Axis const& a : *list)
-        if (strided_along(a, i)) bytes *= a.size;
-    if (bytes > most) most = bytes, leading = i;
-  }
+  size_t const leading = leading_access(s.accesses, {&kept_axes, &reduced_list});
   s.kept = merged(kept_axes, leading);
-  s.reduced = merged(reduced_list, leading);
+  // In an order that does not depend on how many rows there are.
+  s.reduced = merged(reduced_list, leading_access(s.accesses, {&reduced_list}));
   bool const terminal = is_terminal(program);
   if (reduces) {
     bool const runs_along_kept = strided_along(s.kept.back(), leading) && s.kept.back().strides[leading] == 1 &&
                                  !(strided_along(s.reduced.back(), leading) && s.reduced.back().strides[leading] == 1);
-    s.mapping = terminal && runs_along_kept ? Mapping::columns : Mapping::rows;
+    // One column alone would be a row: where results must not depend on how many there are, all of them are.
+    bool const columns = terminal && runs_along_kept && !graph.context().batch_invariant;
+    s.mapping = columns ? Mapping::columns : Mapping::rows;
   }
   choose_run(s);
   s.narrow = offsets_fit(s);
-  if (s.mapping == Mapping::rows) schedule_rows(s, terminal, multiprocessors);
+  if (s.mapping == Mapping::rows) schedule_rows(s, terminal);
   if (s.mapping == Mapping::columns) schedule_columns(s, multiprocessors);
   return s;
 }

@@ -29,9 +29,9 @@ struct Axis {
 ///
 /// elements: each thread computes `run` neighbours. rows: `threads` threads share a row, `rows_per_block`
 /// rows a block; with `resident` chunks per thread the row stays in registers, else later sweeps read it
-/// again. columns: each thread keeps `run` neighbours and walks the reduced axes, `lanes_y` threads a block
-/// side by side. Rows and columns may be split over `splits` blocks, whose partial results a second kernel
-/// joins.
+/// again. columns: each thread keeps `run` neighbours, `threads` of them side by side, and walks the reduced
+/// axes together with the `lanes` others of its block that keep the same. Rows and columns may be split over
+/// `splits` blocks, whose partial results a second kernel joins.
 struct LoopSchedule {
   enum class Mapping { elements, rows, columns } mapping = Mapping::elements;
   std::vector<Access> accesses;
@@ -40,7 +40,7 @@ struct LoopSchedule {
   int threads = 256;
   int rows_per_block = 1;
   int resident = 0;
-  int lanes_y = 1;
+  int lanes = 1;
   int64_t splits = 1;
   bool narrow = false;  ///< every index and offset fits 31 bits
 
@@ -53,6 +53,9 @@ struct LoopSchedule {
 
 LoopSchedule schedule_loop(ir::OpGraph const& graph, passes::Partition const& partition,
                            passes::LoopProgram const& program, int multiprocessors);
+
+/// Doubles `least` until it reaches n or `most`.
+int power_of_two_at_least(int64_t n, int least, int most);
 
 /// Whether any reduction is stored alone (and then all are).
 bool is_terminal(passes::LoopProgram const& program);

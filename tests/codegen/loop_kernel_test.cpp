@@ -154,13 +154,31 @@ TEST(LoopKernel, AFullReductionIsSplitAndJoined) {
   EXPECT_EQ(k[1].grid_x, 1u);
 }
 
+TEST(LoopKernel, HowARowIsReducedDoesNotDependOnTheOthers) {
+  for (int64_t columns : {int64_t(256), int64_t(40000), int64_t(1) << 20}) {
+    std::vector<uint32_t> splits;
+    for (int64_t rows : {1, 3, 700}) {
+      Builder b;
+      b.graph.context.batch_invariant = true;
+      TensorId const x = b.input({rows, columns});
+      b.graph.tensor(x).strides = {1, rows};
+      b.output(b.reduce(ReductionMode_t::ADD, x, {rows, 1}));
+      auto const k = kernels_of(b);
+      splits.push_back(k[0].grid_y);
+      EXPECT_NE(k[0].description.find("rows"), std::string::npos) << k[0].description;
+    }
+    EXPECT_EQ(splits, std::vector<uint32_t>(3, splits[0])) << columns;
+  }
+}
+
 TEST(LoopKernel, AColumnSumWalksRowsSideBySide) {
   Builder b;
   TensorId const x = b.input({16384, 4096});
   b.output(b.reduce(ReductionMode_t::ADD, x, {1, 4096}));
   auto const k = kernels_of(b);
   ASSERT_EQ(k.size(), 2u);
-  EXPECT_EQ(k[0].block_y, 8u);
+  EXPECT_EQ(k[0].block_x, 256u);
+  EXPECT_GE(k[0].grid_x * k[0].grid_y, 2 * 132u);
 }
 
 TEST(LoopKernel, LargeTensorsHaveWideIndices) {

@@ -131,19 +131,21 @@ FUSEDNN_DEVICE T join_threads(T x, double* shared) {
   return x;
 }
 
-/// Joins the accumulators of the 8 rows of a block of 32 x 8 threads; those of row 0 get the result. `shared`
-/// holds 256 doubles.
-template <class Fold, int kCount, class T>
+/// Joins the accumulators of the threads of a block of 256 whose numbers are equal modulo `kSide`, a power of two of at
+/// most 32; the first `kSide` threads get the results. `shared` holds 256 doubles. All threads of the block take part.
+template <class Fold, int kSide, int kCount, class T>
 FUSEDNN_DEVICE void join_lanes(T (&x)[kCount], double* shared) {
   T* slots = reinterpret_cast<T*>(shared);
 #pragma unroll
   for (int j = 0; j < kCount; ++j) {
-    __syncthreads();
-    slots[threadIdx.y * 32 + threadIdx.x] = x[j];
-    __syncthreads();
-    if (threadIdx.y == 0) {
 #pragma unroll
-      for (int i = 1; i < 8; ++i) x[j] = Fold::join(x[j], slots[i * 32 + threadIdx.x]);
+    for (int step = kSide; step < 32; step *= 2) x[j] = Fold::join(x[j], __shfl_xor_sync(0xffffffffu, x[j], step));
+    __syncthreads();
+    if (threadIdx.x % 32 < kSide) slots[threadIdx.x / 32 * kSide + threadIdx.x % 32] = x[j];
+    __syncthreads();
+    if (threadIdx.x < kSide) {
+#pragma unroll
+      for (int i = 1; i < 8; ++i) x[j] = Fold::join(x[j], slots[i * kSide + threadIdx.x]);
     }
   }
 }

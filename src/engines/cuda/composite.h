@@ -21,6 +21,9 @@ class AnchorKernels {
   virtual bool takes(ir::OpGraph const& graph, passes::LoopProgram const& program) const = 0;
   virtual codegen::LoopKernels write(ir::OpGraph const& graph, passes::Partition const& partition,
                                      passes::LoopProgram const& program, codegen::LoopTarget const& target) const = 0;
+  /// Whether each row of a result is computed the same, bit by bit, however many there are, where the graph asks for
+  /// it.
+  virtual bool batch_invariant() const { return false; }
   /// Seconds that the node takes, memory traffic aside.
   virtual double seconds(ir::OpGraph const& graph, ir::Node const& node, target::Gpu const& gpu) const = 0;
 };

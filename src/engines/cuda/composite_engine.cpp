@@ -41,8 +41,11 @@ engine::Support CompositeEngine::support(ir::OpGraph const& graph, target::Targe
   return s;
 }
 
-engine::Notes CompositeEngine::notes(ir::OpGraph const&, engine::Config const&) const {
+engine::Notes CompositeEngine::notes(ir::OpGraph const& graph, engine::Config const&) const {
   engine::Notes notes{{BehaviorNote_t::RUNTIME_COMPILATION}, {NumericalNote_t::STRICT_NAN_PROP}};
+  // Schedules of loops see to it where the graph asks.
+  if (graph.context().batch_invariant && (!anchors_ || anchors_->batch_invariant()))
+    notes.behavior.push_back(BehaviorNote_t::BATCH_INVARIANT_ext);
   if (face_.slow) notes.behavior.push_back(BehaviorNote_t::SLOW_ext);
   return notes;
 }

@@ -25,6 +25,9 @@ class GenericKernels : public AnchorKernels {
                                      : codegen::write_generic_attention(graph, partition, program, target);
   }
 
+  // Tiles start at multiples of their size, and sums run along the depth, or the keys, in one order.
+  bool batch_invariant() const override { return true; }
+
   double seconds(ir::OpGraph const& graph, ir::Node const& node, target::Gpu const& gpu) const override {
     auto volume = [&](ir::TensorId t) { return static_cast<double>(ir::volume(graph.tensor(t).dims).value_or(0)); };
     ir::Dims const& a = graph.tensor(node.inputs[0]).dims;
