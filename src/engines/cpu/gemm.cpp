@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kDepthBlock = 256;                 // a packed panel of B stays in the first-level cache
 constexpr int64_t kPackedBytes = int64_t(4) << 20;   // of B between two barriers
 constexpr int64_t kPanelBytes = int64_t(384) << 10;  // of C: with its A it fits the second-level cache
+constexpr int64_t kLine = 64;
 constexpr int64_t kFewRows = 4;
 constexpr int64_t kScratchDepth = 64;               // of a block that is converted before it is interleaved
 constexpr int64_t kParallelOps = int64_t(1) << 17;  // multiply-adds worth a second thread
@@ -99,6 +100,8 @@ void Gemm::lay_out() {
   int64_t const lane = gemm_.lane_bytes;
   auto block = [](int64_t bytes) { return round_up(bytes, 64); };
   int64_t const packed = block(problem_.k * column_block_ * lane);
+  // Rows of C a multiple of 1 KiB apart would crowd into few sets of the first-level cache.
+  panel_ld_ = panel_columns_ + (panel_columns_ * lane % 1024 == 0 ? kLine / lane : 0);
   bool const few = schedule_ == Schedule::FEW_ROWS;
   int64_t const all_columns = round_up(problem_.n, gemm_.columns);
   shared_bytes_ = schedule_ == Schedule::SHARED ? packed
@@ -106,7 +109,7 @@ void Gemm::lay_out() {
                                                 : 0;
   own_b_bytes_ = schedule_ == Schedule::OWN_B ? packed : few ? block(problem_.k * gemm_.columns * lane) : 0;
   a_bytes_ = block((few ? problem_.k : depth_block_) * round_up(panel_rows_, gemm_.rows) * lane);
-  c_bytes_ = few && problem_.whole_rows ? 0 : block(panel_rows_ * panel_columns_ * lane);
+  c_bytes_ = few && problem_.whole_rows ? 0 : block(panel_rows_ * panel_ld_ * lane);
   scratch_bytes_ = block(kScratchDepth * std::max(gemm_.rows, gemm_.columns) * lane);
   worker_bytes_ = own_b_bytes_ + a_bytes_ + c_bytes_ + scratch_bytes_;
 }
@@ -173,7 +176,12 @@ void Gemm::multiply(char const* a, char const* b_packed, int64_t rows, int64_t c
     }
     for (int64_t j = 0; j < columns; j += gemm_.columns) {
       char const* const b = b_packed + (j * k_all + k * gemm_.columns) * lane;
-      for (int64_t i = 0; i < rows; i += gemm_.rows) {
+      char const* const next = b + k_all * gemm_.columns * lane;
+      int64_t const lines = j + gemm_.columns < columns ? depth * gemm_.columns * lane / kLine : 0;
+      for (int64_t i = 0, line = 0; i < rows; i += gemm_.rows) {
+        // The next strip of B comes from the third-level cache, a share of it beside each tile.
+        for (int64_t const end = std::min(lines * (i + gemm_.rows) / rows, lines); line < end; ++line)
+          __builtin_prefetch(next + line * kLine, 0, 3);
         gemm_.tile(static_cast<int>(std::min<int64_t>(gemm_.rows, rows - i)), depth, a_packed + i * depth * lane, b,
                    gemm_.columns, c + (i * ld + j) * lane, ld, k > 0);
       }
@@ -221,7 +229,7 @@ void Gemm::run_shared(Team& team, int worker) const {
         offsets(batch, a_offset, b_offset);
         int64_t const rows = std::min(panel_rows_, problem_.m - row);
         int64_t const columns = std::min(panel_columns_, block_columns - column);
-        GemmPanel const panel{batch, row, rows, block + column, columns, c, panel_columns_, slice};
+        GemmPanel const panel{batch, row, rows, block + column, columns, c, panel_ld_, slice};
         multiply(team.a + (a_offset + row * problem_.a.row_stride) * bytes_of(problem_.a.storage),
                  packed + column * problem_.k * lane, panel.rows, panel.columns, c, panel.ld, a_packed, scratch);
         team.epilogue(team.context, worker, panel);
@@ -248,7 +256,7 @@ void Gemm::run_own_b(Team& team, int worker) const {
     last_b = b_offset;
     for (int64_t row = 0; row < problem_.m; row += panel_rows_) {
       int64_t const rows = std::min(panel_rows_, problem_.m - row);
-      GemmPanel const panel{batch, row, rows, 0, problem_.n, c, panel_columns_, slice};
+      GemmPanel const panel{batch, row, rows, 0, problem_.n, c, panel_ld_, slice};
       multiply(team.a + (a_offset + row * problem_.a.row_stride) * bytes_of(problem_.a.storage), packed, panel.rows,
                panel.columns, c, panel.ld, a_packed, scratch);
       team.epilogue(team.context, worker, panel);
@@ -274,7 +282,7 @@ void Gemm::run_few_rows(Team& team, int worker) const {
   } else {
     pack(a_packed, gemm_.rows, m, k, team.a, problem_.a, true, scratch);
   }
-  int64_t const ld = problem_.whole_rows ? round_up(n, gemm_.columns) : panel_columns_;
+  int64_t const ld = problem_.whole_rows ? round_up(n, gemm_.columns) : panel_ld_;
   share_out(team, ceil_div(n, panel_columns_), [&](int64_t unit, int64_t slice) {
     int64_t const column = unit * panel_columns_, columns = std::min(panel_columns_, n - column);
     char* const c = problem_.whole_rows ? team.workspace + column * lane : c_own;

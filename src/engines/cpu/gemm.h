@@ -100,6 +100,7 @@ class Gemm {
   int64_t column_block_ = 0;  // columns of B packed at a time, a multiple of the tile's
   int64_t panel_rows_ = 0;
   int64_t panel_columns_ = 0;
+  int64_t panel_ld_ = 0;  // lanes between rows of a panel of C
   int64_t depth_block_ = 0;
   int64_t shared_bytes_ = 0;  // packed B, or C of few whole rows
   int64_t worker_bytes_ = 0;  // the parts below, in this order
