@@ -10,7 +10,7 @@ arch=${FUSEDNN_GPU_ARCH:-sm_90a}
 build=build/release
 bundle=build/gpu
 limit_megabytes=64
-tests=(api/test_api_execute cases/test_cases cases/test_cases_concurrency random/test_random)
+tests=(api/test_api_execute cases/test_cases cases/test_cases_concurrency random/test_random gpu/test_gpu)
 
 [ -f "$build/build.ninja" ] || cmake --preset release
 targets=()

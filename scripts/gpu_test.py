@@ -118,6 +118,9 @@ def parallel_jobs(bundle, cores, seconds_of_random):
     for i in range(cores):
         jobs.append(Job(f"cases_{i}", [program("test_cases")],
                         environment={"GTEST_TOTAL_SHARDS": str(cores), "GTEST_SHARD_INDEX": str(i)}))
+    for i in range(4):
+        jobs.append(Job(f"gpu_{i}", [program("test_gpu"), "--gtest_filter=-Times.*:ColdCache*:*Child.*"],
+                        environment={"GTEST_TOTAL_SHARDS": "4", "GTEST_SHARD_INDEX": str(i)}))
     jobs.append(Job("api_execute", [program("test_api_execute")]))
     # The cache that came along serves this machine: nothing is compiled.
     jobs.append(Job("carried_cache", [program("test_cases"), "--gtest_filter=Norm*"],
@@ -131,8 +134,11 @@ def parallel_jobs(bundle, cores, seconds_of_random):
 
 def lone_jobs(bundle):
     """What counts on the machine's cores and its GPU for itself."""
-    return [Job("cases_concurrency", [str(bundle / "bin" / "test_cases_concurrency")],
-                environment={"FUSEDNN_NUM_THREADS": "", "OMP_NUM_THREADS": ""})]
+    program = lambda name: str(bundle / "bin" / name)
+    every_core = {"FUSEDNN_NUM_THREADS": "", "OMP_NUM_THREADS": str(os.cpu_count())}
+    return [Job("cases_concurrency", [program("test_cases_concurrency")], environment=every_core),
+            Job("gpu_cold_cache", [program("test_gpu"), "--gtest_filter=ColdCache.*"]),
+            Job("gpu_times", [program("test_gpu"), "--gtest_filter=Times.*"], environment=every_core)]
 
 
 def sanitizer_jobs(bundle):
@@ -201,6 +207,9 @@ def report(jobs, runner, machine, out):
              "skipped": sum(len(j.skipped) for j in jobs), "seconds": round(time.monotonic() - runner.start, 1)}
     (out / "gpu_test.json").write_text(json.dumps(machine | {"total": total, "jobs": rows}, indent=1) + "\n")
 
+    for job in jobs:
+        if job.name == "gpu_times":
+            print(*re.findall(r"^(?:plan build|execute),.*$", runner.text(job), re.MULTILINE), sep="\n")
     for failure in failures:
         print(f"FAILED {failure}")
     print(f"{'program':32} {'passed':>7} {'failed':>7} {'skipped':>8} {'seconds':>8}")
