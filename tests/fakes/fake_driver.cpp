@@ -1,5 +1,7 @@
 #include "fakes/fake_driver.h"
 
+#include "simulator/machine.h"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -105,8 +107,14 @@ EXPORT DriverCode cuCtxGetCurrent(RawContext* context) {
 }
 
 namespace {
+struct Entry {
+  std::string name;
+  simulator::Library const* library;
+  simulator::Kernel kernel;
+};
 struct LoadedModule {
-  std::vector<std::unique_ptr<std::string>> entries;
+  std::shared_ptr<simulator::Library> library;  ///< none where the kernels are functions of the test
+  std::vector<std::unique_ptr<Entry>> entries;
 };
 // What a driver that has shut down was not asked to unload stays here.
 std::vector<std::unique_ptr<LoadedModule>>& loaded_modules() {
@@ -114,12 +122,13 @@ std::vector<std::unique_ptr<LoadedModule>>& loaded_modules() {
   return list;
 }
 }  // namespace
-EXPORT DriverCode cuModuleLoadDataEx(RawModule* module, void const*, unsigned, int*, void** values) {
+EXPORT DriverCode cuModuleLoadDataEx(RawModule* module, void const* image, unsigned, int*, void** values) {
   DriverCode const code = enter("cuModuleLoadDataEx");
   if (code) return std::strcpy(static_cast<char*>(values[0]), "the image is not to our liking"), code;
   std::lock_guard const lock(mutex);
   ++state().modules;
   loaded_modules().push_back(std::make_unique<LoadedModule>());
+  loaded_modules().back()->library = simulator::load(image);
   *module = reinterpret_cast<RawModule>(loaded_modules().back().get());
   return code;
 }
@@ -133,14 +142,13 @@ EXPORT DriverCode cuModuleUnload(RawModule module) {
 EXPORT DriverCode cuModuleGetFunction(RawFunction* function, RawModule module, char const* name) {
   if (DriverCode code = enter("cuModuleGetFunction")) return code;
   std::lock_guard const lock(mutex);
-  for (auto const& [entry, body] : state().kernels) {
-    if (entry != name) continue;
-    auto& entries = reinterpret_cast<LoadedModule*>(module)->entries;
-    entries.push_back(std::make_unique<std::string>(name));
-    *function = reinterpret_cast<RawFunction>(entries.back().get());
-    return code::success;
-  }
-  return code::not_found;
+  auto& [library, entries] = *reinterpret_cast<LoadedModule*>(module);
+  simulator::Kernel const kernel = library ? simulator::find(*library, name) : nullptr;
+  auto const is_it = [&](auto const& k) { return k.first == name; };
+  if (!kernel && std::none_of(state().kernels.begin(), state().kernels.end(), is_it)) return code::not_found;
+  entries.push_back(std::make_unique<Entry>(Entry{name, library.get(), kernel}));
+  *function = reinterpret_cast<RawFunction>(entries.back().get());
+  return code::success;
 }
 EXPORT DriverCode cuFuncGetAttribute(int* value, int attribute, RawFunction) {
   return *value = attribute == function_attribute::max_threads ? state().threads_per_block : 32, code::success;
@@ -164,8 +172,10 @@ EXPORT DriverCode cuFuncLoad(RawFunction) { return enter("cuFuncLoad"); }
 EXPORT DriverCode cuLaunchKernelEx(LaunchConfig const* c, RawFunction function, void** parameters, void**) {
   if (DriverCode code = enter("cuLaunchKernelEx")) return code;
   if (current_context() != primary_context()) return code::invalid_context;
-  std::string const& entry = *reinterpret_cast<std::string*>(function);
-  Launch l{entry,
+  Entry const& entry = *reinterpret_cast<Entry*>(function);
+  if (entry.kernel)
+    return simulator::launch(*entry.library, entry.kernel, c->grid, c->block, parameters), code::success;
+  Launch l{entry.name,
            {c->grid[0], c->grid[1], c->grid[2]},
            {c->block[0], c->block[1], c->block[2]},
            {1, 1, 1},
@@ -183,7 +193,7 @@ EXPORT DriverCode cuLaunchKernelEx(LaunchConfig const* c, RawFunction function, 
     std::lock_guard const lock(mutex);
     state().launches.push_back(l);
     for (auto const& [name, b] : state().kernels)
-      if (name == entry) body = b;
+      if (name == entry.name) body = b;
   }
   body(parameters);
   return code::success;
