@@ -25,7 +25,10 @@ struct KnobChoice {
 /// One way in which an engine can run a graph: a value for each of its knobs.
 struct Config {
   std::vector<KnobChoice> knobs;
-  bool operator==(Config const&) const = default;
+  /// What `support` found out about the graph for this config, where the engine likes to keep it for `estimate_seconds`
+  /// and `prepare`. Not part of what the config is.
+  std::shared_ptr<void const> found = nullptr;
+  bool operator==(Config const& other) const { return knobs == other.knobs; }
 
   int64_t knob(KnobType_t type, int64_t otherwise) const {
     for (KnobChoice const& k : knobs)

@@ -134,9 +134,9 @@ class ShapeFinder {
 
 class Lowering {
  public:
-  Lowering(ir::OpGraph const& graph, Partition const& partition, Region const& region, int anchor)
+  /// `partition` null: tensors lie nowhere.
+  Lowering(ir::OpGraph const& graph, Partition const* partition, Region const& region, int anchor, Shape shape)
       : graph_(graph), partition_(partition), region_(region) {
-    Shape shape = ShapeFinder(graph, region.nodes, anchor).find();
     program_.space = std::move(shape.space);
     program_.row_axes = std::move(shape.row_axes);
     program_.anchor = anchor;
@@ -166,7 +166,10 @@ class Lowering {
     return strides;
   }
 
-  StridedView const& view_of(TensorId t) const { return partition_.places[static_cast<size_t>(t)].view; }
+  StridedView const& view_of(TensorId t) const {
+    static StridedView const nowhere;
+    return partition_ ? partition_->places[static_cast<size_t>(t)].view : nowhere;
+  }
 
   bool varies_in_row(Dims const& strides) const {
     for (size_t i = 0; i < rank(); ++i)
@@ -290,7 +293,7 @@ class Lowering {
   }
 
   ir::OpGraph const& graph_;
-  Partition const& partition_;
+  Partition const* partition_;
   Region const& region_;
   LoopProgram program_;
   std::map<std::pair<TensorId, DataType_t>, ValueId> reads_;
@@ -309,8 +312,23 @@ bool is_loop_program(ir::OpGraph const& graph, std::span<int const> nodes, int a
   return ShapeFinder(graph, nodes, anchor).find().valid;
 }
 
+std::optional<LoopProgram> loop_program_anywhere(ir::OpGraph const& graph, std::span<int const> nodes, int anchor) {
+  Shape shape = ShapeFinder(graph, nodes, anchor).find();
+  if (!shape.valid) return std::nullopt;
+  Region region{{nodes.begin(), nodes.end()}, {}, {}};
+  for (int n : nodes)
+    for (TensorId t : graph.nodes()[static_cast<size_t>(n)].outputs) {
+      if (t == no_tensor) continue;
+      auto const readers = graph.consumers(t);
+      bool const outside = std::any_of(readers.begin(), readers.end(),
+                                       [&](int c) { return std::find(nodes.begin(), nodes.end(), c) == nodes.end(); });
+      if (outside || !graph.tensor(t).is_virtual) region.outputs.push_back(t);
+    }
+  return Lowering(graph, nullptr, region, anchor, std::move(shape)).run();
+}
+
 LoopProgram loop_program(ir::OpGraph const& graph, Partition const& partition, Region const& region, int anchor) {
-  return Lowering(graph, partition, region, anchor).run();
+  return Lowering(graph, &partition, region, anchor, ShapeFinder(graph, region.nodes, anchor).find()).run();
 }
 
 }  // namespace fusednn::passes

@@ -2,6 +2,8 @@
 
 #include "passes/partition.h"
 
+#include <optional>
+
 // A region of pointwise nodes, reductions and norms, with or without an anchor whose results it takes over,
 // as a flat program over one iteration space: what a kernel does for each element, whatever machine it is
 // written for.
@@ -65,6 +67,10 @@ bool is_loop(ir::Node const& node);
 /// whose results are used again all over the same axes, and results that are stored computed once for each of
 /// their elements. `anchor` (-1: none) is the node whose first output starts it.
 bool is_loop_program(ir::OpGraph const& graph, std::span<int const> nodes, int anchor);
+
+/// The program of these nodes, of which tensors that others read are stored; nullopt where they are no loop program.
+/// Tensors lie nowhere yet: strides and offsets have no meaning.
+std::optional<LoopProgram> loop_program_anywhere(ir::OpGraph const& graph, std::span<int const> nodes, int anchor);
 
 /// The program of a region that `is_loop_program` accepts.
 LoopProgram loop_program(ir::OpGraph const& graph, Partition const& partition, Region const& region, int anchor);

@@ -50,15 +50,15 @@ std::vector<Verdict> PlanList::verdicts() const {
   return verdicts;
 }
 
-void PlanList::append(int engine_id, engine::Config config) {
+void PlanList::append(int engine_id, engine::Config config, engine::Notes notes, double seconds) {
   engine::Engine const& e = *engines_for(target_.device)[static_cast<size_t>(engine_id)];
   for (Candidate const& c : candidates_)
     if (c.engine_id == engine_id && c.config == config) return;
   Candidate c;
   c.engine_id = engine_id;
   c.name = plan_name(*graph_, engine_id, config);
-  c.notes = e.notes(*graph_, config);
-  c.estimated_seconds = e.estimate_seconds(*graph_, target_, config);
+  c.notes = std::move(notes);
+  c.estimated_seconds = seconds;
   c.config = std::move(config);
   auto numeric_note = [&](NumericalNote_t note) {
     return std::find(c.notes.numeric.begin(), c.notes.numeric.end(), note) != c.notes.numeric.end();
@@ -81,8 +81,8 @@ base::Status PlanList::add_modes(std::vector<HeurMode_t> const& modes) {
     int engine_id;
     size_t rank;  ///< among the engine's configs
     engine::Config config;
+    engine::Notes notes;
     double seconds;
-    bool generic;
   };
   std::vector<Ranked> all;
   auto engines = engines_for(target_.device);
@@ -91,8 +91,8 @@ base::Status PlanList::add_modes(std::vector<HeurMode_t> const& modes) {
     if (s.configs.empty()) log(LogLevel::INFO, "{} refuses: {}", engines[id]->name(), base::join(s.refusals));
     for (size_t i = 0; i < s.configs.size(); ++i) {
       double const seconds = engines[id]->estimate_seconds(*graph_, target_, s.configs[i]);
-      bool const generic = has(engines[id]->notes(*graph_, s.configs[i]).behavior, BehaviorNote_t::SLOW_ext);
-      all.push_back({static_cast<int>(id), i, std::move(s.configs[i]), seconds, generic});
+      engine::Notes notes = engines[id]->notes(*graph_, s.configs[i]);
+      all.push_back({static_cast<int>(id), i, std::move(s.configs[i]), std::move(notes), seconds});
     }
   }
   std::stable_sort(all.begin(), all.end(), [](Ranked const& a, Ranked const& b) { return a.seconds < b.seconds; });
@@ -101,7 +101,8 @@ base::Status PlanList::add_modes(std::vector<HeurMode_t> const& modes) {
     if (mode == HeurMode_t::B)
       std::stable_sort(list.begin(), list.end(), [](Ranked const& a, Ranked const& b) { return a.rank < b.rank; });
     for (Ranked& r : list)
-      if (mode != HeurMode_t::FALLBACK || r.generic) append(r.engine_id, std::move(r.config));
+      if (mode != HeurMode_t::FALLBACK || has(r.notes.behavior, BehaviorNote_t::SLOW_ext))
+        append(r.engine_id, std::move(r.config), std::move(r.notes), r.seconds);
   }
   return candidates_.empty() ? none_left() : base::success();
 }
@@ -125,9 +126,11 @@ base::Status PlanList::add(int64_t engine_id, std::vector<engine::KnobChoice> co
                         fmt::format("{} {} = {}", e.name(), base::to_string(choice.type), choice.value));
     knob->value = choice.value;
   }
-  if (std::find(s.configs.begin(), s.configs.end(), config) == s.configs.end())
+  auto const offered = std::find(s.configs.begin(), s.configs.end(), config);
+  if (offered == s.configs.end())
     return make_error(Rule::plan_knob, {}, fmt::format("{} does not offer this combination for the graph", e.name()));
-  append(static_cast<int>(engine_id), std::move(config));
+  append(static_cast<int>(engine_id), *offered, e.notes(*graph_, *offered),
+         e.estimate_seconds(*graph_, target_, *offered));
   return base::success();
 }
 

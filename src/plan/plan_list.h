@@ -64,7 +64,7 @@ class PlanList {
   base::Result<Candidate const*> built(int64_t index) const;
 
  private:
-  void append(int engine_id, engine::Config config);
+  void append(int engine_id, engine::Config config, engine::Notes notes, double seconds);
   base::Status none_left() const;
   base::Status build_candidate(Candidate& candidate) const;
 

@@ -32,22 +32,6 @@ size_t count_tensors(ir::OpGraph const& graph, std::span<int const> nodes) {
   return static_cast<size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
 }
 
-/// The nodes as a program whose tensors lie nowhere yet: enough to ask what a kernel would have to do.
-passes::LoopProgram trial_program(ir::OpGraph const& graph, std::span<int const> nodes, int anchor) {
-  passes::Partition nowhere;
-  nowhere.places.resize(graph.tensors().size());
-  passes::Region region{{nodes.begin(), nodes.end()}, {}, {}};
-  for (int n : nodes)
-    for (TensorId t : graph.nodes()[static_cast<size_t>(n)].outputs) {
-      if (t == ir::no_tensor) continue;
-      auto const readers = graph.consumers(t);
-      bool const outside = std::any_of(readers.begin(), readers.end(),
-                                       [&](int c) { return std::find(nodes.begin(), nodes.end(), c) == nodes.end(); });
-      if (outside || !graph.tensor(t).is_virtual) region.outputs.push_back(t);
-    }
-  return passes::loop_program(graph, nowhere, region, anchor);
-}
-
 bool reduces_again(passes::LoopProgram const& program) {
   return std::find(program.row_axes.begin(), program.row_axes.end(), true) != program.row_axes.end();
 }
@@ -74,36 +58,43 @@ engine::Step step_of(codegen::LoopKernel const& kernel, passes::Partition const&
   return {kernel.description, std::move(operands.list), std::move(device)};
 }
 
-}  // namespace
-
-Composite::Composite(ir::OpGraph const& graph, target::Gpu const& gpu, AnchorKernels const* anchors, Fusion fusion)
-    : graph_(graph),
-      gpu_(gpu),
-      anchors_(anchors),
-      fusion_(fusion),
-      partition_(passes::partition(
-          graph, [this](ir::OpGraph const&, std::span<int const> nodes) { return fits(nodes); },
-          engine::workspace_alignment)) {}
-
-int Composite::anchor_of(std::span<int const> nodes) const {
+int anchor_among(ir::OpGraph const& graph, AnchorKernels const* anchors, std::span<int const> nodes) {
   for (int n : nodes)
-    if (anchors_ && anchors_->anchors(graph_.nodes()[static_cast<size_t>(n)])) return n;
+    if (anchors && anchors->anchors(graph.nodes()[static_cast<size_t>(n)])) return n;
   return -1;
 }
 
-bool Composite::fits(std::span<int const> nodes) const {
-  if (nodes.size() == 1) return true;
-  int const anchor = anchor_of(nodes);
-  if (fusion_ == Fusion::nodes && anchor < 0) return false;
-  if (count_tensors(graph_, nodes) > most_tensors) return false;
-  for (int n : nodes)
-    if (n != anchor && !passes::is_loop(graph_.nodes()[static_cast<size_t>(n)])) return false;
-  if (!passes::is_loop_program(graph_, nodes, anchor)) return false;
-  passes::LoopProgram const program = trial_program(graph_, nodes, anchor);
-  if (anchor >= 0) return anchor == nodes.front() && anchors_->takes(graph_, program);
-  if (fusion_ == Fusion::before_reduced && reduces_again(program)) return false;
-  return codegen::has_loop_kernel(graph_, program);
+}  // namespace
+
+Split split(ir::OpGraph const& graph, AnchorKernels const* anchors, Fusion fusion) {
+  Split result;
+  auto fits = [&](ir::OpGraph const&, std::span<int const> nodes) {
+    if (nodes.size() == 1) return true;
+    int const anchor = anchor_among(graph, anchors, nodes);
+    if (fusion == Fusion::nodes && anchor < 0) return false;
+    if (count_tensors(graph, nodes) > most_tensors) return false;
+    for (int n : nodes)
+      if (n != anchor && !passes::is_loop(graph.nodes()[static_cast<size_t>(n)])) return false;
+    if (anchor >= 0 && anchor != nodes.front()) return false;
+    std::optional<passes::LoopProgram> const program = passes::loop_program_anywhere(graph, nodes, anchor);
+    if (!program) return false;
+    if (anchor >= 0) return anchors->takes(graph, *program);
+    bool const again = reduces_again(*program);
+    if ((fusion == Fusion::before_reduced && again) || !codegen::has_loop_kernel(graph, *program)) return false;
+    result.joins = true;
+    result.reduces_again = result.reduces_again || again;
+    return true;
+  };
+  result.partition =
+      std::make_shared<passes::Partition const>(passes::partition(graph, fits, engine::workspace_alignment));
+  return result;
 }
+
+Composite::Composite(ir::OpGraph const& graph, target::Gpu const& gpu, AnchorKernels const* anchors,
+                     passes::Partition const& partition)
+    : graph_(graph), gpu_(gpu), anchors_(anchors), partition_(partition) {}
+
+int Composite::anchor_of(std::span<int const> nodes) const { return anchor_among(graph_, anchors_, nodes); }
 
 engine::Prepared Composite::prepare() const {
   engine::Prepared prepared;

@@ -35,25 +35,34 @@ enum class Fusion : int64_t {
   nodes = 2,           ///< each node alone, but for what follows an anchor
 };
 
+/// A graph as regions. Where `joins` is false no loops share a region, so that Fusion::nodes gives the same; where
+/// `reduces_again` is, Fusion::before_reduced does.
+struct Split {
+  std::shared_ptr<passes::Partition const> partition;
+  bool joins = false;
+  bool reduces_again = false;
+};
+
+/// `anchors` null: loops alone.
+Split split(ir::OpGraph const& graph, AnchorKernels const* anchors, Fusion fusion);
+
+/// The kernels of a split.
 class Composite {
  public:
-  /// `anchors` null: loops alone.
-  Composite(ir::OpGraph const& graph, target::Gpu const& gpu, AnchorKernels const* anchors, Fusion fusion);
+  Composite(ir::OpGraph const& graph, target::Gpu const& gpu, AnchorKernels const* anchors,
+            passes::Partition const& partition);
 
   engine::Prepared prepare() const;
   /// Rough time of one execution: launches, memory traffic and the anchors' arithmetic.
   double estimate_seconds() const;
-  passes::Partition const& partition() const { return partition_; }
 
  private:
-  bool fits(std::span<int const> nodes) const;
   int anchor_of(std::span<int const> nodes) const;
 
   ir::OpGraph const& graph_;
   target::Gpu const& gpu_;
   AnchorKernels const* anchors_;
-  Fusion fusion_;
-  passes::Partition partition_;
+  passes::Partition const& partition_;
 };
 
 }  // namespace fusednn::engines::cuda

@@ -24,6 +24,8 @@ class CompositeEngine : public engine::Engine {
                                          engine::Config const& config) const override;
 
  private:
+  std::shared_ptr<passes::Partition const> partition_of(ir::OpGraph const& graph, engine::Config const& config) const;
+
   Face face_;
   AnchorKernels const* anchors_;
 };
