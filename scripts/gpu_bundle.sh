@@ -2,7 +2,7 @@
 # Builds what runs on a machine with a GPU and collects it, with its libraries and with kernels that are compiled
 # already, in the folder build/gpu and in one file, build/gpu.tar.gz. On that machine, which needs a driver, NVRTC and
 # Python, `tar xzf gpu.tar.gz && gpu/test.sh` runs all of it. FUSEDNN_GPU_ARCH is the architecture that kernels are
-# compiled for, sm_90a where it is not set.
+# compiled for, sm_90a where it is not set. --no-kernels leaves them to be compiled there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,8 +18,8 @@ for test in "${tests[@]}"; do targets+=("$(basename "$test")"); done
 cmake --build --preset release --target "${targets[@]}" fusednn_tool
 
 mkdir -p "$bundle/cache"
-rm -rf "$bundle/bin" "$bundle/lib"
-mkdir "$bundle/bin" "$bundle/lib"
+rm -rf "$bundle/bin" "$bundle/lib" "$bundle/graphs"
+mkdir "$bundle/bin" "$bundle/lib" "$bundle/graphs"
 programs=("${tests[@]/#/$build/tests/}" "$build/bin/fusednn")
 for program in "${programs[@]}"; do strip -o "$bundle/bin/$(basename "$program")" "$program"; done
 # Everything but what comes with every Linux, under the names by which it is loaded.
@@ -27,6 +27,7 @@ ldd "${programs[@]}" | awk '/=> \//{print $1, $3}' | sort -u |
   grep -vE '^(libc|libm|libdl|libpthread|librt|libgcc_s)\.so' | while read -r name path; do
     strip --strip-unneeded -o "$bundle/lib/$name" "$path"
   done
+cp examples/graphs/*.json "$bundle/graphs"
 cp scripts/gpu_test.sh "$bundle/test.sh"
 cp scripts/gpu_test.py "$bundle"
 
@@ -34,6 +35,7 @@ cp scripts/gpu_test.py "$bundle"
 # GPU fills the cache. What fails here fails on the GPU too, where it is reported.
 export FUSEDNN_CACHE_DIR=$PWD/$bundle/cache FUSEDNN_TEST_DEVICE=$arch
 for test in test_cases test_api_execute test_cases_concurrency; do
+  [ "${1:-}" != --no-kernels ] || break
   "$build/tests/"*/"$test" >"$bundle/$test.log" 2>&1 || echo "$test without a GPU: some tests fail"
   rm "$bundle/$test.log"
 done

@@ -123,8 +123,12 @@ def parallel_jobs(bundle, cores, seconds_of_random):
                         environment={"GTEST_TOTAL_SHARDS": "4", "GTEST_SHARD_INDEX": str(i)}))
     jobs.append(Job("api_execute", [program("test_api_execute")]))
     # The cache that came along serves this machine: nothing is compiled.
-    jobs.append(Job("carried_cache", [program("test_cases"), "--gtest_filter=Norm*"],
-                    environment={"FUSEDNN_JIT": "forbid", "FUSEDNN_CACHE_DIR": str(bundle / "cache")}))
+    if any((bundle / "cache").iterdir()):
+        jobs.append(Job("carried_cache", [program("test_cases"), "--gtest_filter=Norm*"],
+                        environment={"FUSEDNN_JIT": "forbid", "FUSEDNN_CACHE_DIR": str(bundle / "cache")}))
+    for graph in sorted((bundle / "graphs").glob("*.json")):
+        jobs.append(Job(f"tool_{graph.stem}", tests=False,
+                        command=[program("fusednn"), "run", str(graph), "--device", "cuda", "--all-plans", "--check"]))
     for i in range(cores - 2):
         jobs.append(Job(f"random_{i}", [program("test_random")], limit=seconds_of_random + 60,
                         environment={"FUSEDNN_TEST_SEED": str(100000 * (i + 1)),

@@ -20,6 +20,8 @@ TEST(Cli, WrongUsageExitsWithTwo) {
            {"run"},
            {"explain"},
            {"show"},
+           {"compile", dump("mm_val.json")},
+           {"compile", "--arch", "sm_80"},
            {"run", dump("mm_val.json"), "--nonsense"},
            {"run", dump("mm_val.json"), "--device", "tpu"},
            {"run", dump("mm_val.json"), "--repeat", "0"},
@@ -55,7 +57,7 @@ TEST(Cli, NumbersThatAreNoneOrTooSmallAreNamed) {
 }
 
 TEST(Cli, AnUnknownSubcommandIsAnsweredWithTheKnownOnes) {
-  EXPECT_THAT(run_tool({"fly"}).err, HasSubstr("no subcommand 'fly'; there are run, explain, show, env"));
+  EXPECT_THAT(run_tool({"fly"}).err, HasSubstr("no subcommand 'fly'; there are run, explain, compile, show, env"));
 }
 
 TEST(Cli, TellsItsVersion) {
@@ -68,10 +70,38 @@ TEST(Cli, HelpDocumentsExitCodes) {
   ToolResult const r = run_tool({"--help"});
   EXPECT_EQ(r.exit_code, 0);
   EXPECT_THAT(r.out, HasSubstr("Exit codes: 0 done, 1 a check failed, 2 wrong usage, 3 invalid input or graph"));
-  for (char const* command : {"run", "explain", "show", "env"}) {
+  for (char const* command : {"run", "explain", "compile", "show", "env"}) {
     EXPECT_THAT(r.out, HasSubstr(command));
     EXPECT_EQ(run_tool({command, "--help"}).exit_code, 0);
   }
+}
+
+TEST(Cli, CompilesForGpusThatNeedNotBeThere) {
+  EXPECT_EQ(run_tool({"compile", scratch("missing.json"), "--arch", "sm_90a"}).exit_code, 3);
+  ToolResult r = run_tool({"compile", dump("mm_val.json"), "--arch", "sm_12"});
+  EXPECT_EQ(r.exit_code, 4);
+  EXPECT_THAT(r.err, HasSubstr("'sm_12', there are sm_80"));
+  ASSERT_EQ(setenv("FUSEDNN_CACHE_DIR", scratch("kernels").c_str(), 1), 0);
+  if (r = run_tool({"compile", dump("mm_val.json"), "--arch", "sm_90a,sm_80"}); r.out.find("NVRTC") == r.out.npos) {
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    EXPECT_THAT(r.out, HasSubstr("mm_val.json for sm_90a: "));
+    EXPECT_THAT(r.out, HasSubstr("mm_val.json for sm_80: "));
+    EXPECT_THAT(r.out, HasSubstr("kernel cache: " + scratch("kernels")));
+    // What lies in the cache needs no compiler any more.
+    ASSERT_EQ(setenv("FUSEDNN_JIT", "forbid", 1), 0);
+    EXPECT_EQ(run_tool({"compile", dump("mm_val.json"), "--arch", "sm_80"}).exit_code, 0);
+    EXPECT_EQ(run_tool({"compile", dump("mm_val.json"), "--arch", "sm_89"}).exit_code, 4);
+    unsetenv("FUSEDNN_JIT");
+  } else {
+    EXPECT_EQ(r.exit_code, 4) << "there is no compiler";
+  }
+  unsetenv("FUSEDNN_CACHE_DIR");
+}
+
+TEST(Cli, ExplainsForGpusThatNeedNotBeThere) {
+  ToolResult const r = run_tool({"explain", dump("mm_val.json"), "--device", "sm_80"});
+  EXPECT_THAT(r.out, HasSubstr("engines on sm_80"));
+  EXPECT_EQ(run_tool({"explain", dump("mm_val.json"), "--device", "tpu"}).exit_code, 4);
 }
 
 TEST(Cli, GraphsThatCannotBeReadExitWithThree) {

@@ -45,13 +45,15 @@ Files parse_files(std::vector<std::string> const& arguments, std::string const& 
   return files;
 }
 
-HostTensor& Bindings::add(fusednn::graph::Tensor_attributes const& tensor) {
-  HostTensor& memory = tensors_.try_emplace(tensor.get_uid(), tensor).first->second;
-  pack_[tensor.get_uid()] = memory.data();
+Bindings::Memory& Bindings::add(fusednn::graph::Tensor_attributes const& tensor) {
+  Memory& memory = tensors_.emplace(tensor.get_uid(), Memory{HostTensor(tensor), {}}).first->second;
+  if (has_own_memory(handle_) && !tensor.get_pass_by_value()) memory.device.emplace(handle_, memory.host.bytes());
+  pack_[tensor.get_uid()] = memory.device ? memory.device->data() : memory.host.data();
   return memory;
 }
 
-Bindings::Bindings(Graph const& graph, Files const& inputs, uint64_t seed) : outputs_(graph.outputs_ext()) {
+Bindings::Bindings(fusednn::handle_t handle, Graph const& graph, Files const& inputs, uint64_t seed)
+    : handle_(handle), outputs_(graph.outputs_ext()) {
   Tensors const tensors = graph.inputs_ext();
   std::unordered_map<int64_t, std::string> files;
   for (auto const& [name, path] : inputs) files[find(tensors, name, "--input")->get_uid()] = path;
@@ -59,23 +61,28 @@ Bindings::Bindings(Graph const& graph, Files const& inputs, uint64_t seed) : out
   for (auto const& t : tensors) {
     auto const file = files.find(t->get_uid());
     if (file == files.end() && t->get_pass_by_value()) continue;
-    HostTensor& memory = add(*t);
+    Memory& memory = add(*t);
     if (file == files.end()) {
       auto const role = roles.find(t->get_uid());
-      fill_random(memory, role == roles.end() ? Role() : role->second, seed, t->get_name());
-      continue;
+      fill_random(memory.host, role == roles.end() ? Role() : role->second, seed, t->get_name());
+    } else {
+      try {
+        memory.host.assign(read_npy(file->second));
+      } catch (NpyError const& e) {
+        throw Failure(exit_invalid, fmt::format("input '{}': {}: {}", t->get_name(), file->second, e.what()));
+      }
     }
-    try {
-      memory.assign(read_npy(file->second));
-    } catch (NpyError const& e) {
-      throw Failure(exit_invalid, fmt::format("input '{}': {}: {}", t->get_name(), file->second, e.what()));
-    }
+    if (memory.device) memory.device->write(memory.host.data());
   }
   for (auto const& t : outputs_) add(*t);
 }
 
 void Bindings::poison_outputs() {
-  for (auto const& t : outputs_) tensors_.at(t->get_uid()).poison();
+  for (auto const& t : outputs_) {
+    Memory& memory = tensors_.at(t->get_uid());
+    memory.host.poison();
+    if (memory.device) memory.device->write(memory.host.data());
+  }
 }
 
 void Bindings::choose_outputs(Files const& outputs) {
@@ -85,9 +92,10 @@ void Bindings::choose_outputs(Files const& outputs) {
 
 void Bindings::write_outputs() {
   for (auto const& [uid, path] : output_files_) {
-    HostTensor& memory = tensors_.at(uid);
+    auto& [host, device] = tensors_.at(uid);
+    if (device) device->read(host.data());
     try {
-      write_npy(path, memory.type().npy[0], memory.dims(), memory.packed());
+      write_npy(path, host.type().npy[0], host.dims(), host.packed());
     } catch (NpyError const& e) {
       throw Failure(exit_runtime, fmt::format("{}: {}", path, e.what()));
     }

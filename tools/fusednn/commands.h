@@ -18,6 +18,7 @@ std::string version_text(int version);
 // Each adds one subcommand that sets the action when it is chosen.
 void add_run(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_compile(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_env(CLI::App& app, Action& action);
 

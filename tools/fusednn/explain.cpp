@@ -33,8 +33,9 @@ void add_explain(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("explain", "Every engine's verdict on a graph with its reason, and the plans");
   command->add_option("graph", options->graph, "Graph as JSON text; - for standard input")->required();
-  command->add_option("--device", options->device, "Device")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+  command
+      ->add_option("--device", options->device,
+                   "cpu, cuda, or the architecture of a GPU that need not be there: sm_90a")
       ->capture_default_str();
   command->add_flag("--json", options->json, "For machines");
   command->callback([options, &action] { action = [options] { return explain(*options); }; });

@@ -22,7 +22,10 @@ fusednn::graph::Graph load_graph(std::string const& path) {
 nlohmann::json description_of(fusednn::graph::Graph const& graph) { return nlohmann::json::parse(graph.to_json_ext()); }
 
 Handle::Handle(std::string const& device) {
-  check(fusednn::create(&handle_, device == "cuda" ? fusednn::Device::CUDA : fusednn::Device::CPU));
+  if (device == "cpu" || device == "cuda")
+    check(fusednn::create(&handle_, device == "cuda" ? fusednn::Device::CUDA : fusednn::Device::CPU));
+  else
+    check(fusednn::create_for_arch_ext(&handle_, device));
 }
 
 Handle::~Handle() { (void)fusednn::destroy(handle_); }

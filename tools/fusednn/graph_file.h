@@ -12,7 +12,7 @@ fusednn::graph::Graph load_graph(std::string const& path);
 /// The graph's own text, parsed.
 nlohmann::json description_of(fusednn::graph::Graph const& graph);
 
-/// A handle that is destroyed with its scope.
+/// A handle that is destroyed with its scope: of "cpu", "cuda", or an architecture without a device, as "sm_90a".
 class Handle {
  public:
   explicit Handle(std::string const& device);

@@ -20,6 +20,7 @@ class HostTensor {
   void* data() const { return memory_.get(); }
   TypeRow const& type() const { return *type_; }
   std::vector<int64_t> const& dims() const { return dims_; }
+  size_t bytes() const { return bytes_; }
   void poison();
 
   /// Calls f(byte address, row-major index) for every element.

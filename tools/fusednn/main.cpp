@@ -25,7 +25,7 @@ std::string unknown_subcommand(CLI::App& app, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Runs, explains and shows fuseDNN graphs.", "fusednn");
+  CLI::App app("Runs, explains, compiles and shows fuseDNN graphs.", "fusednn");
   app.require_subcommand(1);
   app.set_version_flag("--version", "fusednn " + tool::version_text(fusednn::version()),
                        "Prints the library's version");
@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   tool::Action action;
   tool::add_run(app, action);
   tool::add_explain(app, action);
+  tool::add_compile(app, action);
   tool::add_show(app, action);
   tool::add_env(app, action);
   if (std::string const problem = unknown_subcommand(app, argc, argv); !problem.empty()) {
