@@ -55,7 +55,7 @@ TEST_P(Arguments, HandlesOfOtherDevicesAreRefused) {
   EXPECT_GOOD(create(&cpu, Device::CPU));
   EXPECT_GOOD(create_for_arch_ext(&arch, "sm_90a"));
   for (handle_t other : {cpu, arch})
-    expect_refusal(bound, other, bound.pack(), bound.workspace(), error_code_t::HANDLE_ERROR, "");
+    expect_refusal(bound, other, bound.pack(), bound.workspace(), error_code_t::INVALID_CUDA_DEVICE, "cuda:0");
   EXPECT_GOOD(destroy(cpu));
   EXPECT_GOOD(destroy(arch));
 }
@@ -101,7 +101,7 @@ TEST_F(OtherDevice, RunsNoPlanOfThisOne) {
   EXPECT_GOOD(create(&second, Device::CUDA, 1));
   graph::Graph g = samples().front().make();
   BoundGraph bound(handle, g);
-  EXPECT_EQ(bound.execute(second, 0).get_code(), error_code_t::HANDLE_ERROR);
+  EXPECT_EQ(bound.execute(second, 0).get_code(), error_code_t::INVALID_CUDA_DEVICE);
   EXPECT_GOOD(destroy(second));
 }
 

@@ -9,6 +9,7 @@ struct Sample {
   std::string name;
   graph::Graph (*make)();
 };
+inline void PrintTo(Sample const& sample, std::ostream* to) { *to << sample.name; }
 std::vector<Sample> const& samples();
 
 }  // namespace fusednn::testing
