@@ -73,62 +73,66 @@ constexpr std::string_view axis_names[] = {"axis"};
 //      times a magnitude; flags, parameters)
 // The magnitude is |result| (written r) where good evaluations have a small relative error, and the size of the terms
 // where terms may cancel.
-#define FUSEDNN_POINTWISE_ROWS(MODE)                                                                                 \
-  MODE(ADD, 2, "add", a + b, 1, abs(r), integer)                                                                     \
-  MODE(MUL, 2, "mul", a* b, 1, abs(r), integer)                                                                      \
-  MODE(SQRT, 1, "sqrt", sqrt(a), 2, abs(r), real)                                                                    \
-  MODE(MAX, 2, "max", isnan(a) || a > b ? a : b, 0, R(0), integer)                                                   \
-  MODE(MIN, 2, "min", isnan(a) || a < b ? a : b, 0, R(0), integer)                                                   \
-  MODE(RELU_FWD, 1, "relu", relu(p, a), 3, abs(r) + abs(p.relu_lower_clip_slope * (a - p.relu_lower_clip)), integer, \
-       relu_names)                                                                                                   \
-  MODE(TANH_FWD, 1, "tanh", tanh(a), 10, abs(r), real)                                                               \
-  MODE(SIGMOID_FWD, 1, "sigmoid", sigmoid(a), 10, abs(r), real)                                                      \
-  MODE(ELU_FWD, 1, "elu", a > 0 ? a : p.elu_alpha * expm1(a), 10, abs(r), real, elu_names)                           \
-  MODE(GELU_FWD, 1, "gelu", R(0.5) * a * erfc(-a * sqrt_half<R>), 10, abs(a), real)                                  \
-  MODE(SOFTPLUS_FWD, 1, "softplus", log1p_exp(p.softplus_beta* a) / p.softplus_beta, 10,                             \
-       abs(r) * (1 + abs(p.softplus_beta * a)), real, softplus_names)                                                \
-  MODE(SWISH_FWD, 1, "swish", a* sigmoid(p.swish_beta* a), 10, abs(r) * (1 + abs(p.swish_beta * a)), real,           \
-       swish_names)                                                                                                  \
-  MODE(RELU_BWD, 2, "relu_backward", a* relu_slope(p, b), 1, abs(r), real, relu_names)                               \
-  MODE(TANH_BWD, 2, "tanh_backward", a*(1 - tanh(b) * tanh(b)), 20, abs(a), real)                                    \
-  MODE(SIGMOID_BWD, 2, "sigmoid_backward", a* sigmoid(b) * sigmoid(-b), 20, abs(a), real)                            \
-  MODE(ELU_BWD, 2, "elu_backward", b > 0 ? a : a * p.elu_alpha * exp(b), 12, abs(r), real, elu_names)                \
-  MODE(GELU_BWD, 2, "gelu_backward", a* gelu_slope(b), 20, abs(a) * (1 + abs(gelu_slope(b))), real)                  \
-  MODE(SOFTPLUS_BWD, 2, "softplus_backward", a* sigmoid(p.softplus_beta* b), 12,                                     \
-       abs(r) * (1 + abs(p.softplus_beta * b)), real, softplus_names)                                                \
-  MODE(SWISH_BWD, 2, "swish_backward", a* swish_slope(p.swish_beta, b), 20, abs(a) * (1 + abs(p.swish_beta * b)),    \
-       real, swish_names)                                                                                            \
-  MODE(ERF, 1, "erf", erf(a), 10, abs(r), real)                                                                      \
-  MODE(IDENTITY, 1, "identity", a, 0, R(0), integer)                                                                 \
-  MODE(GELU_APPROX_TANH_BWD, 2, "gelu_approx_tanh_backward", a* gelu_tanh_slope(b), 40, abs(a), real)                \
-  MODE(GELU_APPROX_TANH_FWD, 1, "gelu_approx_tanh", R(0.5) * a * (1 + tanh(tanh_argument(a))), 20, abs(a), real)     \
-  MODE(GEN_INDEX, 1, "gen_index", a, 0, R(0), integer, axis_names)                                                   \
-  MODE(BINARY_SELECT, 3, "binary_select", c != 0 ? a : b, 0, R(0), integer)                                          \
-  MODE(EXP, 1, "exp", exp(a), 10, abs(r), real)                                                                      \
-  MODE(LOG, 1, "log", log(a), 10, abs(r), real)                                                                      \
-  MODE(NEG, 1, "neg", -a, 0, R(0), integer)                                                                          \
-  MODE(MOD, 2, "mod", fmod(a, b), 0, R(0), jumps_integer)                                                            \
-  MODE(POW, 2, "pow", pow(a, b), 16, abs(r), real)                                                                   \
-  MODE(ABS, 1, "abs", abs(a), 0, R(0), integer)                                                                      \
-  MODE(CEIL, 1, "ceil", ceil(a), 0, R(0), jumps)                                                                     \
-  MODE(COS, 1, "cos", cos(a), 8, abs(r), real)                                                                       \
-  MODE(FLOOR, 1, "floor", floor(a), 0, R(0), jumps)                                                                  \
-  MODE(RSQRT, 1, "rsqrt", 1 / sqrt(a), 4, abs(r), real)                                                              \
-  MODE(SIN, 1, "sin", sin(a), 8, abs(r), real)                                                                       \
-  MODE(LOGICAL_NOT, 1, "logical_not", R(a == 0), 0, R(0), jumps_integer)                                             \
-  MODE(TAN, 1, "tan", tan(a), 16, abs(r), real)                                                                      \
-  MODE(SUB, 2, "sub", a - b, 1, abs(r), integer)                                                                     \
-  MODE(ADD_SQUARE, 2, "add_square", a + b * b, 2, abs(a) + b * b, integer)                                           \
-  MODE(DIV, 2, "div", a / b, 2, abs(r), real)                                                                        \
-  MODE(CMP_EQ, 2, "cmp_eq", R(a == b), 0, R(0), jumps_integer)                                                       \
-  MODE(CMP_NEQ, 2, "cmp_neq", R(a != b), 0, R(0), jumps_integer)                                                     \
-  MODE(CMP_GT, 2, "cmp_gt", R(a > b), 0, R(0), jumps_integer)                                                        \
-  MODE(CMP_GE, 2, "cmp_ge", R(a >= b), 0, R(0), jumps_integer)                                                       \
-  MODE(CMP_LT, 2, "cmp_lt", R(a < b), 0, R(0), jumps_integer)                                                        \
-  MODE(CMP_LE, 2, "cmp_le", R(a <= b), 0, R(0), jumps_integer)                                                       \
-  MODE(LOGICAL_AND, 2, "logical_and", R(a != 0 && b != 0), 0, R(0), jumps_integer)                                   \
-  MODE(LOGICAL_OR, 2, "logical_or", R(a != 0 || b != 0), 0, R(0), jumps_integer)                                     \
+// A formula here is text of the operations page too; the formatter would take its product for a pointer.
+// clang-format off
+#define FUSEDNN_POINTWISE_ROWS(MODE)                                                                                   \
+  MODE(ADD, 2, "add", a + b, 1, abs(r), integer)                                                                       \
+  MODE(MUL, 2, "mul", a * b, 1, abs(r), integer)                                                                       \
+  MODE(SQRT, 1, "sqrt", sqrt(a), 2, abs(r), real)                                                                      \
+  MODE(MAX, 2, "max", isnan(a) || a > b ? a : b, 0, R(0), integer)                                                     \
+  MODE(MIN, 2, "min", isnan(a) || a < b ? a : b, 0, R(0), integer)                                                     \
+  MODE(RELU_FWD, 1, "relu", relu(p, a), 3, abs(r) + abs(p.relu_lower_clip_slope * (a - p.relu_lower_clip)), integer,   \
+       relu_names)                                                                                                     \
+  MODE(TANH_FWD, 1, "tanh", tanh(a), 10, abs(r), real)                                                                 \
+  MODE(SIGMOID_FWD, 1, "sigmoid", sigmoid(a), 10, abs(r), real)                                                        \
+  MODE(ELU_FWD, 1, "elu", a > 0 ? a : p.elu_alpha * expm1(a), 10, abs(r), real, elu_names)                             \
+  MODE(GELU_FWD, 1, "gelu", R(0.5) * a * erfc(-a * sqrt_half<R>), 10, abs(a), real)                                    \
+  MODE(SOFTPLUS_FWD, 1, "softplus", log1p_exp(p.softplus_beta * a) / p.softplus_beta, 10,                              \
+       abs(r) * (1 + abs(p.softplus_beta * a)), real, softplus_names)                                                  \
+  MODE(SWISH_FWD, 1, "swish", a * sigmoid(p.swish_beta * a), 10, abs(r) * (1 + abs(p.swish_beta * a)), real,           \
+       swish_names)                                                                                                    \
+  MODE(RELU_BWD, 2, "relu_backward", a * relu_slope(p, b), 1, abs(r), real, relu_names)                                \
+  MODE(TANH_BWD, 2, "tanh_backward", a * (1 - tanh(b) * tanh(b)), 20, abs(a), real)                                    \
+  MODE(SIGMOID_BWD, 2, "sigmoid_backward", a * sigmoid(b) * sigmoid(-b), 20, abs(a), real)                             \
+  MODE(ELU_BWD, 2, "elu_backward", b > 0 ? a : a * p.elu_alpha * exp(b), 12, abs(r), real, elu_names)                  \
+  MODE(GELU_BWD, 2, "gelu_backward", a * gelu_slope(b), 20, abs(a) * (1 + abs(gelu_slope(b))), real)                   \
+  MODE(SOFTPLUS_BWD, 2, "softplus_backward", a * sigmoid(p.softplus_beta * b), 12,                                     \
+       abs(r) * (1 + abs(p.softplus_beta * b)), real, softplus_names)                                                  \
+  MODE(SWISH_BWD, 2, "swish_backward", a * swish_slope(p.swish_beta, b), 20, abs(a) * (1 + abs(p.swish_beta * b)),     \
+       real, swish_names)                                                                                              \
+  MODE(ERF, 1, "erf", erf(a), 10, abs(r), real)                                                                        \
+  MODE(IDENTITY, 1, "identity", a, 0, R(0), integer)                                                                   \
+  MODE(GELU_APPROX_TANH_BWD, 2, "gelu_approx_tanh_backward", a * gelu_tanh_slope(b), 40, abs(a), real)                 \
+  MODE(GELU_APPROX_TANH_FWD, 1, "gelu_approx_tanh",                                                                    \
+       R(0.5) * a * (1 + tanh(tanh_argument(a))), 20, abs(a), real)                                                    \
+  MODE(GEN_INDEX, 1, "gen_index", a, 0, R(0), integer, axis_names)                                                     \
+  MODE(BINARY_SELECT, 3, "binary_select", c != 0 ? a : b, 0, R(0), integer)                                            \
+  MODE(EXP, 1, "exp", exp(a), 10, abs(r), real)                                                                        \
+  MODE(LOG, 1, "log", log(a), 10, abs(r), real)                                                                        \
+  MODE(NEG, 1, "neg", -a, 0, R(0), integer)                                                                            \
+  MODE(MOD, 2, "mod", fmod(a, b), 0, R(0), jumps_integer)                                                              \
+  MODE(POW, 2, "pow", pow(a, b), 16, abs(r), real)                                                                     \
+  MODE(ABS, 1, "abs", abs(a), 0, R(0), integer)                                                                        \
+  MODE(CEIL, 1, "ceil", ceil(a), 0, R(0), jumps)                                                                       \
+  MODE(COS, 1, "cos", cos(a), 8, abs(r), real)                                                                         \
+  MODE(FLOOR, 1, "floor", floor(a), 0, R(0), jumps)                                                                    \
+  MODE(RSQRT, 1, "rsqrt", 1 / sqrt(a), 4, abs(r), real)                                                                \
+  MODE(SIN, 1, "sin", sin(a), 8, abs(r), real)                                                                         \
+  MODE(LOGICAL_NOT, 1, "logical_not", R(a == 0), 0, R(0), jumps_integer)                                               \
+  MODE(TAN, 1, "tan", tan(a), 16, abs(r), real)                                                                        \
+  MODE(SUB, 2, "sub", a - b, 1, abs(r), integer)                                                                       \
+  MODE(ADD_SQUARE, 2, "add_square", a + b * b, 2, abs(a) + b * b, integer)                                             \
+  MODE(DIV, 2, "div", a / b, 2, abs(r), real)                                                                          \
+  MODE(CMP_EQ, 2, "cmp_eq", R(a == b), 0, R(0), jumps_integer)                                                         \
+  MODE(CMP_NEQ, 2, "cmp_neq", R(a != b), 0, R(0), jumps_integer)                                                       \
+  MODE(CMP_GT, 2, "cmp_gt", R(a > b), 0, R(0), jumps_integer)                                                          \
+  MODE(CMP_GE, 2, "cmp_ge", R(a >= b), 0, R(0), jumps_integer)                                                         \
+  MODE(CMP_LT, 2, "cmp_lt", R(a < b), 0, R(0), jumps_integer)                                                          \
+  MODE(CMP_LE, 2, "cmp_le", R(a <= b), 0, R(0), jumps_integer)                                                         \
+  MODE(LOGICAL_AND, 2, "logical_and", R(a != 0 && b != 0), 0, R(0), jumps_integer)                                     \
+  MODE(LOGICAL_OR, 2, "logical_or", R(a != 0 || b != 0), 0, R(0), jumps_integer)                                       \
   MODE(RECIPROCAL, 1, "reciprocal", 1 / a, 2, abs(r), real)
+// clang-format on
 
 struct Flags {
   bool discontinuous, integer;
